@@ -1,0 +1,72 @@
+#include "core/random.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace lookback {
+namespace {
+
+uint64_t splitmix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// Ten rounds of Philox4x32: two 32x32 -> 64 bit products and a key schedule by Weyl increments.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+    k[0] += 0x9E3779B9u;
+    k[1] += 0xBB67AE85u;
+  }
+  return c;
+}
+
+}  // namespace
+
+uint64_t mix(const RandomKey& key) {
+  uint64_t h = splitmix(key.seed);
+  h = splitmix(h ^ key.purpose);
+  h = splitmix(h ^ key.step);
+  return splitmix(h ^ key.index);
+}
+
+Random::Random(const RandomKey& key) {
+  uint64_t stream = splitmix(splitmix(key.seed) ^ key.purpose);
+  uint64_t place = mix(key);
+  key_ = {static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
+  counter_ = {0, 0, static_cast<uint32_t>(place), static_cast<uint32_t>(place >> 32)};
+}
+
+uint32_t Random::bits() {
+  if (used_ == 4) {
+    block_ = philox(counter_, key_);
+    if (++counter_[0] == 0) ++counter_[1];
+    used_ = 0;
+  }
+  return block_[used_++];
+}
+
+double Random::uniform() {
+  uint64_t high = bits() >> 5, low = bits() >> 6;  // 27 + 26 = 53 bits
+  return static_cast<double>((high << 26) | low) * 0x1.0p-53;
+}
+
+int64_t Random::below(int64_t bound) {
+  // Draws past the largest multiple of the bound are drawn again, or small values would be favoured.
+  uint64_t n = static_cast<uint64_t>(bound), limit = UINT64_MAX - UINT64_MAX % n;
+  for (;;) {
+    uint64_t draw = (uint64_t{bits()} << 32) | bits();
+    if (draw < limit) return static_cast<int64_t>(draw % n);
+  }
+}
+
+double Random::normal() {
+  double radius = std::sqrt(-2 * std::log(1 - uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+}  // namespace lookback
