@@ -111,9 +111,16 @@ class Section {
   const std::string& path() const { return path_; }
 
  private:
-  Section(const Config* source, Config* resolved, std::string path, std::string place);
+  Section(const Config* source, Config* resolved, std::vector<std::string> keys, std::string place);
+  Config& resolved();
+  const Config* written(const std::string& key) const;  // null when absent or null
+  [[noreturn]] void refuse_at(const Config& value, const std::string& path, const std::string& text) const;
+
   const Config* source_;  // null when the map is absent
-  Config* resolved_;
+  // Where outcomes are recorded: the root and the keys that lead from it. A pointer to the map itself
+  // would not survive the maps that are recorded after it.
+  Config* root_;
+  std::vector<std::string> keys_;
   std::string path_;   // `model.encoder`, empty at the root
   std::string place_;  // of the map, or of the nearest map above that exists
 };
