@@ -1,0 +1,75 @@
+#include <cmath>
+
+#include "autograd/node.h"
+#include "autograd/ops.h"
+#include "core/kernels/elementwise.h"
+#include "core/threads.h"
+
+namespace lookback {
+namespace {
+
+constexpr int64_t kGrain = 1 << 13;  // transcendental functions are worth a team sooner than sums
+
+using Kernel = void (*)(const Real*, Real*, int64_t);
+
+Tensor apply(Kernel kernel, const Tensor& x) {
+  Tensor out(x.shape());
+  parallel_for(x.count(), kGrain, [&](int64_t begin, int64_t end) {
+    kernel(x.data() + begin, out.data() + begin, end - begin);
+  });
+  return out;
+}
+
+/// out[i] = g[i] * slope(v[i]), where v is the op's input or its result, whichever gives the slope.
+template <class Slope>
+Tensor times_slope(const Tensor& gradient, const Tensor& v, Slope&& slope) {
+  Tensor out(v.shape());
+  const Real *g = gradient.data(), *x = v.data();
+  Real* y = out.data();
+  parallel_for(v.count(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = g[i] * slope(x[i]);
+  });
+  return out;
+}
+
+template <class Slope>
+Variable pointwise(const char* op, const Variable& x, Tensor out, Tensor kept, Slope slope) {
+  return GraphBuilder(op, {x}).result(std::move(out),
+                                      [kept = std::move(kept), slope](OutputGradients g, GradientSink& into) {
+                                        into.add(0, times_slope(g[0], kept, slope));
+                                      });
+}
+
+}  // namespace
+
+Variable tanh(const Variable& x) {
+  Tensor y = apply(kernels::tanh, x.value());
+  return pointwise("tanh", x, y, y, [](Real v) { return 1 - v * v; });
+}
+
+Variable sigmoid(const Variable& x) {
+  Tensor y = apply(kernels::sigmoid, x.value());
+  return pointwise("sigmoid", x, y, y, [](Real v) { return v * (1 - v); });
+}
+
+Variable relu(const Variable& x) {
+  Kernel kernel = [](const Real* in, Real* out, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) out[i] = in[i] > 0 ? in[i] : Real{0};
+  };
+  Tensor y = apply(kernel, x.value());
+  return pointwise("relu", x, y, y, [](Real v) { return v > 0 ? Real{1} : Real{0}; });
+}
+
+Variable exp(const Variable& x) {
+  Tensor y = apply(kernels::exp, x.value());
+  return pointwise("exp", x, y, y, [](Real v) { return v; });
+}
+
+Variable log(const Variable& x) {
+  Kernel kernel = [](const Real* in, Real* out, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) out[i] = std::log(in[i]);
+  };
+  return pointwise("log", x, apply(kernel, x.value()), x.value(), [](Real v) { return 1 / v; });
+}
+
+}  // namespace lookback

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "autograd/broadcast.h"
+#include "autograd/node.h"
+#include "autograd/ops.h"
+#include "core/error.h"
+#include "core/gemm.h"
+
+namespace lookback {
+namespace {
+
+MatrixView as_matrix(const Tensor& x) {
+  return matrix(x.data(), x.shape().rows(), x.shape().columns());
+}
+
+MutableMatrix as_matrix(Tensor& x) {
+  return mutable_matrix(x.data(), x.shape().rows(), x.shape().columns());
+}
+
+Shape with_columns(Shape shape, int64_t columns) {
+  shape.set(-1, columns);
+  return shape;
+}
+
+void check_linear(const char* op, const Variable& x, const Variable& weight) {
+  if (x.rank() < 1 || weight.rank() != 2 || x.size(-1) != weight.size(1))
+    fail("[{}] x {} does not fit weight {} of (outputs, inputs): the last size of x must equal the weight's",
+         op, x.shape().text(), weight.shape().text());
+}
+
+/// dx = dy W   dW += dy^T x
+void linear_backward(const Tensor& dy, const Tensor& x, const Tensor& weight, GradientSink& into) {
+  if (into.wants(0)) {
+    Tensor dx(x.shape());
+    gemm(as_matrix(dy), as_matrix(weight), as_matrix(dx));
+    into.add(0, dx);
+  }
+  into.add_product(1, transposed(as_matrix(dy)), as_matrix(x));
+}
+
+}  // namespace
+
+Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
+  check_linear("linear", x, weight);
+  if (bias.defined() && bias.shape() != Shape{weight.size(0)})
+    fail("[linear] bias {} must be ({}), one for each row of weight {}", bias.shape().text(),
+         weight.size(0), weight.shape().text());
+  Tensor out(with_columns(x.shape(), weight.size(0)));
+  gemm(as_matrix(x.value()), transposed(as_matrix(weight.value())), as_matrix(out),
+       {.bias = bias.defined() ? bias.value().data() : nullptr});
+  std::vector<Variable> inputs{x, weight};
+  if (bias.defined()) inputs.push_back(bias);
+  return GraphBuilder("linear", std::move(inputs))
+      .result(out, [x = x.value(), weight = weight.value(), has_bias = bias.defined()](
+                       OutputGradients g, GradientSink& into) {
+        linear_backward(g[0], x, weight, into);
+        if (has_bias && into.wants(2))
+          add_column_sums(g[0].data(), g[0].shape().rows(), g[0].shape().columns(),
+                          into.accumulated(2).data());
+      });
+}
+
+Variable linear_add(const Variable& x, const Variable& weight, const Variable& base) {
+  check_linear("linear_add", x, weight);
+  Shape shape = with_columns(x.shape(), weight.size(0));
+  if (base.shape() != shape)
+    fail("[linear_add] base {} must be {}, the shape of the product", base.shape().text(), shape.text());
+  Tensor out = base.value().clone();
+  gemm(as_matrix(x.value()), transposed(as_matrix(weight.value())), as_matrix(out), {.accumulate = true});
+  return GraphBuilder("linear_add", {x, weight, base})
+      .result(out, [x = x.value(), weight = weight.value()](OutputGradients g, GradientSink& into) {
+        linear_backward(g[0], x, weight, into);
+        into.add(2, g[0]);
+      });
+}
+
+namespace {
+
+/// How many matrices a tensor of (..., M, N) holds.
+int64_t matrices(const Tensor& x) {
+  return x.count() / std::max<int64_t>(1, x.size(-2) * x.size(-1));
+}
+
+/// Matrix i of a batch.
+MatrixView part(const Tensor& x, int64_t i) {
+  int64_t rows = x.size(-2), columns = x.size(-1);
+  return matrix(x.data() + i * rows * columns, rows, columns);
+}
+
+MutableMatrix part(Tensor& x, int64_t i) {
+  int64_t rows = x.size(-2), columns = x.size(-1);
+  return mutable_matrix(x.data() + i * rows * columns, rows, columns);
+}
+
+Variable flat_matmul(const Variable& a, const Variable& b) {
+  Tensor out(with_columns(a.shape(), b.size(1)));
+  gemm(as_matrix(a.value()), as_matrix(b.value()), as_matrix(out));
+  return GraphBuilder("matmul", {a, b})
+      .result(out, [a = a.value(), b = b.value()](OutputGradients g, GradientSink& into) {
+        if (into.wants(0)) {
+          Tensor da(a.shape());
+          gemm(as_matrix(g[0]), transposed(as_matrix(b)), as_matrix(da));
+          into.add(0, da);
+        }
+        into.add_product(1, transposed(as_matrix(a)), as_matrix(g[0]));
+      });
+}
+
+}  // namespace
+
+Variable matmul(const Variable& a, const Variable& b) {
+  auto misfit = [&] {
+    fail("[matmul] {} x {} do not fit: (..., M, K) x (..., K, N) or (..., K) x (K, N)", a.shape().text(),
+         b.shape().text());
+  };
+  if (a.rank() < 1 || b.rank() < 2) misfit();
+  if (a.size(-1) != b.size(-2))
+    fail("[matmul] inner sizes differ: {} x {}; {} must equal {}", a.shape().text(), b.shape().text(),
+         a.size(-1), b.size(-2));
+  if (b.rank() == 2) return flat_matmul(a, b);
+  if (a.rank() != b.rank()) misfit();
+  for (int i = 0; i + 2 < a.rank(); ++i)
+    if (a.size(i) != b.size(i)) misfit();
+
+  Tensor out(with_columns(a.shape(), b.size(-1)));
+  for (int64_t i = 0; i < matrices(out); ++i) gemm(part(a.value(), i), part(b.value(), i), part(out, i));
+  return GraphBuilder("matmul", {a, b})
+      .result(out, [a = a.value(), b = b.value()](OutputGradients g, GradientSink& into) {
+        Tensor da, db;
+        if (into.wants(0)) da = Tensor(a.shape());
+        if (into.wants(1)) db = Tensor(b.shape());
+        for (int64_t i = 0; i < matrices(g[0]); ++i) {
+          if (da.defined()) gemm(part(g[0], i), transposed(part(b, i)), part(da, i));
+          if (db.defined()) gemm(transposed(part(a, i)), part(g[0], i), part(db, i));
+        }
+        if (da.defined()) into.add(0, da);
+        if (db.defined()) into.add(1, db);
+      });
+}
+
+}  // namespace lookback

@@ -1,0 +1,130 @@
+#ifndef LOOKBACK_DOUBLE
+
+#include <omp.h>
+
+#include <cstring>
+#include <dnnl.hpp>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "core/gemm_backend.h"
+
+namespace lookback {
+namespace {
+
+/// What oneDNN needs to know to build a matmul; everything but the pointers.
+struct Key {
+  int64_t m, n, k, stride_a, stride_b, stride_c;
+  uint64_t flags;  // transposed a, transposed b, accumulate, bias
+  bool operator==(const Key& other) const { return std::memcmp(this, &other, sizeof(Key)) == 0; }
+};
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    uint64_t h = key.flags;
+    for (int64_t part : {key.m, key.n, key.k, key.stride_a, key.stride_b, key.stride_c})
+      h = (h ^ static_cast<uint64_t>(part)) * 0x9e3779b97f4a7c15ull, h ^= h >> 29;
+    return h;
+  }
+};
+
+/// A matmul of one shape with the memory objects that its arguments are passed in.
+struct Product {
+  dnnl::matmul primitive;
+  dnnl::memory a, b, c, bias;
+  std::unordered_map<int, dnnl::memory> arguments;
+};
+
+/// oneDNN asks OpenMP how many threads there are, both when it builds and when it runs a primitive.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) {
+    if (before_ != 1) omp_set_num_threads(1);
+  }
+  ~OneThread() {
+    if (before_ != 1) omp_set_num_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Primitives are kept a thread, so that no lock stands on the way of a small product. Lengths vary from
+/// batch to batch, so there are many shapes; past the limit all are dropped and built anew.
+struct Cache {
+  static constexpr size_t kLimit = 4096;
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  std::unordered_map<Key, Product, KeyHash> products;
+
+  Product& product(const Key& key);
+};
+
+Product& Cache::product(const Key& key) {
+  auto found = products.find(key);
+  if (found != products.end()) return found->second;
+  if (products.size() >= kLimit) products.clear();
+
+  using dims = dnnl::memory::dims;
+  constexpr auto f32 = dnnl::memory::data_type::f32;
+  bool ta = key.flags & 1, tb = key.flags & 2, accumulate = key.flags & 4, bias = key.flags & 8;
+  dnnl::memory::desc a({key.m, key.k}, f32, ta ? dims{1, key.stride_a} : dims{key.stride_a, 1});
+  dnnl::memory::desc b({key.k, key.n}, f32, tb ? dims{1, key.stride_b} : dims{key.stride_b, 1});
+  dnnl::memory::desc c({key.m, key.n}, f32, dims{key.stride_c, 1});
+  dnnl::primitive_attr attributes;
+  if (accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  dnnl::memory::desc bias_desc({1, key.n}, f32, dims{key.n, 1});
+  dnnl::matmul::desc desc =
+      bias ? dnnl::matmul::desc(a, b, bias_desc, c) : dnnl::matmul::desc(a, b, c);
+  dnnl::matmul::primitive_desc pd(desc, attributes, engine);
+
+  Product p;
+  p.primitive = dnnl::matmul(pd);
+  p.a = dnnl::memory(a, engine, nullptr);
+  p.b = dnnl::memory(b, engine, nullptr);
+  p.c = dnnl::memory(c, engine, nullptr);
+  p.arguments = {{DNNL_ARG_SRC, p.a}, {DNNL_ARG_WEIGHTS, p.b}, {DNNL_ARG_DST, p.c}};
+  if (bias) {
+    p.bias = dnnl::memory(bias_desc, engine, nullptr);
+    p.arguments.emplace(DNNL_ARG_BIAS, p.bias);
+  }
+  return products.emplace(key, std::move(p)).first->second;
+}
+
+}  // namespace
+
+void gemm_one_thread(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
+                     const GemmOptions& options) {
+  int64_t k = a.transposed ? a.rows : a.columns;
+  if (k == 0) {
+    for (int64_t i = 0; i < c.rows && !options.accumulate; ++i)
+      for (int64_t j = 0; j < c.columns; ++j) c.data[i * c.stride + j] = options.bias ? options.bias[j] : 0;
+    return;
+  }
+  thread_local Cache cache;
+  OneThread one_thread;
+  Key key{c.rows, c.columns, k, a.stride, b.stride, c.stride,
+          (a.transposed ? 1u : 0u) | (b.transposed ? 2u : 0u) | (options.accumulate ? 4u : 0u) |
+              (options.bias ? 8u : 0u)};
+  try {
+    Product& p = cache.product(key);
+    // oneDNN takes arguments without const; it does not write sources.
+    p.a.set_data_handle(const_cast<Real*>(a.data));
+    p.b.set_data_handle(const_cast<Real*>(b.data));
+    p.c.set_data_handle(c.data);
+    if (options.bias) p.bias.set_data_handle(const_cast<Real*>(options.bias));
+    p.primitive.execute(cache.stream, p.arguments);
+  } catch (const dnnl::error& error) {
+    fail("[matmul] oneDNN refused ({}, {}) x ({}, {}): {}", c.rows, k, k, c.columns, error.what());
+  }
+}
+
+}  // namespace lookback
+
+#endif

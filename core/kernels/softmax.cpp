@@ -1,0 +1,109 @@
+#include "core/kernels/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/kernels/softmax.cpp"
+#include <hwy/foreach_target.h>
+// The order matters: the lines above include this file again for each target.
+#include "core/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace lookback {
+namespace HWY_NAMESPACE {
+
+/// The largest of x, and the sum of e^(x - largest); y, where given, gets the terms.
+struct Terms {
+  Real largest, sum;
+};
+
+HWY_INLINE Terms ExpTerms(const Real* x, Real* y, int64_t count) {
+  const hn::ScalableTag<Real> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count / lanes * lanes;
+  auto top = hn::Set(d, -std::numeric_limits<Real>::infinity());
+  for (int64_t i = 0; i < whole; i += lanes) top = hn::Max(top, hn::LoadU(d, x + i));
+  Real largest = hn::GetLane(hn::MaxOfLanes(d, top));
+  for (int64_t i = whole; i < count; ++i) largest = std::max(largest, x[i]);
+
+  auto shift = hn::Set(d, largest), sums = hn::Zero(d);
+  for (int64_t i = 0; i < whole; i += lanes) {
+    auto term = VecExp(d, hn::Sub(hn::LoadU(d, x + i), shift));
+    if (y) hn::StoreU(term, d, y + i);
+    sums = hn::Add(sums, term);
+  }
+  Real sum = hn::GetLane(hn::SumOfLanes(d, sums));
+  const hn::CappedTag<Real, 1> one;
+  for (int64_t i = whole; i < count; ++i) {
+    Real term = hn::GetLane(VecExp(one, hn::Set(one, x[i] - largest)));
+    if (y) y[i] = term;
+    sum += term;
+  }
+  return {largest, sum};
+}
+
+void SoftmaxRow(const Real* x, Real* y, int64_t count) {
+  Terms terms = ExpTerms(x, y, count);
+  Real scale = 1 / terms.sum;
+  for (int64_t i = 0; i < count; ++i) y[i] *= scale;
+}
+
+Real LogSumExpRow(const Real* x, int64_t count) {
+  Terms terms = ExpTerms(x, nullptr, count);
+  return terms.largest + std::log(terms.sum);
+}
+
+void ScaledExpRow(const Real* x, Real shift, Real scale, Real* y, int64_t count) {
+  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
+    auto term = VecExp(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)));
+    hn::StoreU(hn::Mul(term, hn::Set(d, scale)), d, y + i);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace lookback
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace lookback {
+HWY_EXPORT(SoftmaxRow);
+HWY_EXPORT(LogSumExpRow);
+HWY_EXPORT(ScaledExpRow);
+
+namespace kernels {
+
+void softmax(const Real* x, const uint8_t* allowed, Real* y, int64_t count) {
+  if (!allowed) {
+    HWY_DYNAMIC_DISPATCH(SoftmaxRow)(x, y, count);
+    return;
+  }
+  // Padding stands at the end: what is allowed is mostly one run from the start, which needs no copying.
+  int64_t run = 0;
+  while (run < count && allowed[run]) ++run;
+  if (std::none_of(allowed + run, allowed + count, [](uint8_t flag) { return flag != 0; })) {
+    std::fill(y + run, y + count, Real{0});
+    if (run > 0) HWY_DYNAMIC_DISPATCH(SoftmaxRow)(x, y, run);
+    return;
+  }
+  Real largest = -std::numeric_limits<Real>::infinity(), sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (allowed[i]) largest = std::max(largest, x[i]);
+  for (int64_t i = 0; i < count; ++i) {
+    y[i] = allowed[i] ? std::exp(x[i] - largest) : Real{0};
+    sum += y[i];
+  }
+  for (int64_t i = 0; i < count; ++i) y[i] /= sum;
+}
+
+Real log_sum_exp(const Real* x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(LogSumExpRow)(x, count);
+}
+
+void scaled_exp(const Real* x, Real shift, Real scale, Real* y, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(ScaledExpRow)(x, shift, scale, y, count);
+}
+
+}  // namespace kernels
+}  // namespace lookback
+#endif

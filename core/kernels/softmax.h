@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/real.h"
+
+namespace lookback::kernels {
+
+/// y = softmax(x) over `count` scores of one row; where `allowed` (may be null) is 0 the weight is exactly 0
+/// and the score is not read. A row that allows nothing gives zeros.
+void softmax(const Real* x, const uint8_t* allowed, Real* y, int64_t count);
+
+/// log sum_j e^(x_j), stable for scores of any size.
+Real log_sum_exp(const Real* x, int64_t count);
+
+/// y = scale * e^(x - shift), as the gradient of a cross entropy needs it.
+void scaled_exp(const Real* x, Real shift, Real scale, Real* y, int64_t count);
+
+}  // namespace lookback::kernels
