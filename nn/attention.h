@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "autograd/ops.h"
+#include "core/mask.h"
+#include "core/registry.h"
+#include "nn/module.h"
+
+namespace lookback {
+
+/// Attention of a recurrent decoder: one query a sentence against the encoder's states. What does not depend
+/// on the query is worked out once a batch by prepare().
+class Attention : public Module {
+ public:
+  struct Sizes {
+    int64_t query = 0;   ///< units of the decoder's state
+    int64_t values = 0;  ///< units of one encoder state
+  };
+
+  struct Keys {
+    Variable projected;  ///< what queries are held against; meaning and shape are the score's own
+    Variable values;     ///< (B, S, values): what is mixed
+    Mask mask;           ///< (B, S)
+  };
+  virtual Keys prepare(const Variable& values, const Mask& mask) const = 0;
+  /// query (B, query) -> context (B, values) and weights (B, S).
+  virtual Attended attend(const Variable& query, const Keys& keys) const = 0;
+};
+
+/// An attention reads its options from its section of the config and gives a maker that is told the sizes.
+using AttentionMaker = std::function<std::unique_ptr<Attention>(const Attention::Sizes&)>;
+using AttentionFactory = std::function<AttentionMaker(Section&)>;
+/// The scores that `attention.type` may name: bahdanau, and what a program adds. (`none` is the absence of
+/// one and belongs to the decoder.)
+Registry<AttentionFactory>& attentions();
+
+}  // namespace lookback

@@ -1,0 +1,33 @@
+#include "nn/bahdanau.h"
+
+#include <cmath>
+
+namespace lookback {
+namespace {
+int64_t units(const BahdanauAttention::Options& options, const Attention::Sizes& sizes) {
+  return options.units > 0 ? options.units : sizes.query;
+}
+}  // namespace
+
+void read(Section& section, BahdanauAttention::Options& options) {
+  section.read_or_auto("units", options.units, at_least(1));
+}
+
+BahdanauAttention::BahdanauAttention(const Options& options, const Sizes& sizes)
+    : query_({.inputs = sizes.query, .outputs = units(options, sizes), .bias = false}),
+      key_({.inputs = sizes.values, .outputs = units(options, sizes), .bias = false}) {
+  child("query", query_);
+  child("key", key_);
+  int64_t count = units(options, sizes);
+  v_ = parameter("v", {count}, uniform(1 / std::sqrt(static_cast<double>(count))));
+}
+
+Attention::Keys BahdanauAttention::prepare(const Variable& values, const Mask& mask) const {
+  return {key_(values), values, mask};
+}
+
+Attended BahdanauAttention::attend(const Variable& query, const Keys& keys) const {
+  return additive_attention(query_(query), keys.projected, v_, keys.values, keys.mask);
+}
+
+}  // namespace lookback

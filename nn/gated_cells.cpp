@@ -1,0 +1,81 @@
+#include "nn/gated_cells.h"
+
+#include <cmath>
+
+namespace lookback {
+
+GatedCell::GatedCell(CellKind kind, const Options& options) : Cell(options), kind_(kind) {
+  int64_t blocks = kind == CellKind::kLstm ? 4 : kind == CellKind::kGru ? 3 : 1;
+  int64_t gates = blocks * hidden();
+  Initializer draw = uniform(1 / std::sqrt(static_cast<double>(hidden())));
+  weight_ih_ = parameter("weight_ih", {gates, input()}, draw);
+  weight_hh_ = parameter("weight_hh", {gates, hidden()}, draw);
+  bias_ih_ = parameter("bias_ih", {gates}, draw);
+  bias_hh_ = parameter("bias_hh", {gates}, draw);
+}
+
+CellState GatedCell::advance(const Variable& from_input, const CellState& state) const {
+  Variable from_state = linear(state.hidden, weight_hh_, bias_hh_);
+  switch (kind_) {
+    case CellKind::kRnn:
+      return {rnn_gates(from_input, from_state), {}};
+    case CellKind::kGru:
+      return {gru_gates(from_input, from_state, state.hidden), {}};
+    default: {
+      LstmState next = lstm_gates(from_input, from_state, state.cell);
+      return {next.hidden, next.cell};
+    }
+  }
+}
+
+CellState GatedCell::step(const Variable& input, const CellState& state) const {
+  return advance(linear(input, weight_ih_, bias_ih_), state);
+}
+
+Cell::Run GatedCell::run(const Variable& x, const CellState& start, const Lengths& lengths,
+                         bool reverse) const {
+  SequenceOutput out = recurrent_sequence({.cell = kind_,
+                                           .x = x,
+                                           .weight_ih = weight_ih_,
+                                           .weight_hh = weight_hh_,
+                                           .bias_ih = bias_ih_,
+                                           .bias_hh = bias_hh_,
+                                           .hidden = start.hidden,
+                                           .cell_state = start.cell,
+                                           .lengths = lengths,
+                                           .reverse = reverse});
+  return {out.states, {out.last, out.last_cell}};
+}
+
+namespace {
+
+/// The share of `early` in the gates of all steps is one product; a step adds the share of `late`.
+class ProjectedSteps final : public Cell::Steps {
+ public:
+  ProjectedSteps(const GatedCell& cell, std::vector<Variable> early, Variable late_weight)
+      : cell_(cell), early_(std::move(early)), late_weight_(std::move(late_weight)) {}
+
+  CellState step(int64_t t, const Variable& late, const CellState& state) const override {
+    return cell_.advance(linear_add(late, late_weight_, early_[static_cast<size_t>(t)]), state);
+  }
+
+ private:
+  const GatedCell& cell_;
+  std::vector<Variable> early_;
+  Variable late_weight_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cell::Steps> GatedCell::steps(const Variable& early) const {
+  int64_t known = early.size(-1);
+  Variable projected = linear(early, narrow(weight_ih_, 1, 0, known), bias_ih_);
+  return std::make_unique<ProjectedSteps>(*this, unbind(projected, 1),
+                                          narrow(weight_ih_, 1, known, input() - known));
+}
+
+CellFactory make_gated_cell(CellKind kind) {
+  return [kind](const Cell::Options& options) { return std::make_unique<GatedCell>(kind, options); };
+}
+
+}  // namespace lookback
