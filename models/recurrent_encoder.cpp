@@ -1,0 +1,41 @@
+#include "models/recurrent_encoder.h"
+
+namespace lookback {
+
+void read(Section& section, RecurrentEncoder::Options& o) {
+  section.read_choice("cell", o.cell, cells().names());
+  section.read("embedding", o.embedding, at_least(1));
+  section.read("hidden", o.hidden, at_least(1));
+  section.read("layers", o.layers, between(1, 64));
+  section.read("bidirectional", o.bidirectional);
+  section.read("dropout", o.dropout, from_below(0, 1));
+}
+
+RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
+    : options_(o),
+      embedding_({.words = words, .size = o.embedding}),
+      rnn_({.cell = o.cell,
+            .input = o.embedding,
+            .hidden = o.hidden,
+            .layers = o.layers,
+            .bidirectional = o.bidirectional,
+            .dropout = o.dropout}) {
+  child("embedding", embedding_);
+  child("rnn", rnn_);
+}
+
+MemoryShape RecurrentEncoder::memory_shape(const Options& o) {
+  bool has_cell = cells().get(o.cell)({.input = 1, .hidden = 1})->has_cell();
+  return {.states = o.hidden * (o.bidirectional ? 2 : 1), .layers = o.layers, .has_cell = has_cell};
+}
+
+Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const {
+  Variable embedded = drop(embedding_(source), options_.dropout, pass, "encoder.embedding");
+  Recurrent::Output out = rnn_(embedded, lengths, {}, pass);
+  return {.states = out.states,
+          .mask = Mask::from_lengths(lengths, source.columns),
+          .last = std::move(out.last),
+          .keys = {}};
+}
+
+}  // namespace lookback

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/config.h"
+#include "models/encoder_decoder.h"
+#include "nn/embedding.h"
+#include "nn/recurrent.h"
+
+namespace lookback {
+
+/// Embeds the source and reads it with one or more recurrent layers (the tutorial's definition 2.4.1):
+/// source (B, S) -> states (B, S, D), or (B, S, 2D) in both directions.
+/// Parameters: `embedding.weight`, `rnn.weight_ih_l0`, ...
+class RecurrentEncoder final : public Encoder {
+ public:
+  struct Options {
+    std::string cell = "gru";
+    int64_t embedding = 64;
+    int64_t hidden = 128;
+    int64_t layers = 1;
+    bool bidirectional = false;
+    double dropout = 0;  ///< on embeddings and between layers
+  };
+  RecurrentEncoder(const Options& options, int64_t words);
+
+  Memory encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const override;
+  static MemoryShape memory_shape(const Options& options);
+
+ private:
+  Options options_;
+  Embedding embedding_;
+  Recurrent rnn_;
+};
+
+void read(Section& section, RecurrentEncoder::Options& options);
+
+}  // namespace lookback
