@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+
+#include "core/config.h"
+#include "models/build.h"
+#include "models/greedy.h"
+#include "train/dataset.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+namespace lookback {
+
+/// The `train` section.
+struct TrainOptions {
+  int64_t steps = 0;   ///< optimiser steps; exactly one of `steps` and `epochs` is given
+  int64_t epochs = 0;  ///< passes over a finite training set
+  BatchOptions batch;
+  OptimizerPlan optimizer;
+  ScheduleMaker schedule;
+  double clip_norm = 1;          ///< global norm that gradients are scaled down to; 0 is off
+  double label_smoothing = 0;    ///< see cross_entropy
+  int64_t accumulate = 1;        ///< batches whose gradients make one step
+  int64_t threads = -1;          ///< `auto`: the cores of this machine
+  int64_t shards = -1;           ///< `auto`: likewise, and recorded, for the bits depend on it
+  int64_t log_every = 50;        ///< steps between lines of progress
+  int64_t validate_every = 200;  ///< steps between validations and checkpoints
+  std::string metric = "sequence_accuracy";  ///< what decides which checkpoint is the best
+  int64_t patience = 0;                      ///< validations without a better one before stopping; 0 is off
+};
+
+/// A whole configuration, read and checked: nothing is built and no data is opened yet.
+struct Recipe {
+  std::string name;
+  uint64_t seed = 1;
+  DataOptions data;
+  ModelMaker model;
+  TrainOptions train;
+  DecodeOptions decode;
+  Config resolved;  ///< every key with its value, defaults included
+};
+
+/// Reads a configuration. UserError, with its place, for the first thing that is wrong in it.
+Recipe read_recipe(const Config& config);
+
+}  // namespace lookback

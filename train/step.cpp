@@ -1,0 +1,108 @@
+#include "train/step.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autograd/ops.h"
+#include "core/error.h"
+#include "core/kernels/softmax.h"
+#include "core/threads.h"
+
+namespace lookback {
+
+std::vector<std::vector<int64_t>> deal(const Batch& batch, int64_t shards) {
+  std::vector<int64_t> order(static_cast<size_t>(batch.size()));
+  std::iota(order.begin(), order.end(), 0);
+  auto work = [&](int64_t b) {
+    size_t at = static_cast<size_t>(b);
+    return batch.source_lengths[at] + batch.target_lengths[at];
+  };
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return work(a) > work(b); });
+  int64_t count = std::max<int64_t>(1, std::min(shards, batch.size()));
+  std::vector<std::vector<int64_t>> out(static_cast<size_t>(count));
+  for (size_t i = 0; i < order.size(); ++i) {
+    // To and fro, 0 1 1 0 0 1 ..., or the first shard would always get the longer of two neighbours.
+    size_t turn = i / out.size(), at = i % out.size();
+    out[turn % 2 == 0 ? at : out.size() - 1 - at].push_back(order[i]);
+  }
+  return out;
+}
+
+std::vector<std::vector<double>> token_log_probabilities(const Variable& logits, const Batch& batch) {
+  int64_t words = logits.size(2);
+  std::vector<std::vector<double>> out(static_cast<size_t>(batch.size()));
+  for (int64_t b = 0; b < batch.size(); ++b)
+    for (int64_t t = 0; t < batch.target_lengths[static_cast<size_t>(b)]; ++t) {
+      const Real* row = logits.value().data() + (b * batch.target.columns + t) * words;
+      double log_sum = kernels::log_sum_exp(row, words);
+      out[static_cast<size_t>(b)].push_back(row[batch.target.at(b, t)] - log_sum);
+    }
+  return out;
+}
+
+namespace {
+
+/// What one shard brings home.
+struct Part {
+  double loss = 0, nll = 0;
+  Gradients gradients;
+};
+
+Part run_part(const EncoderDecoder& model, const Batch& batch, const Pass& pass, double tokens,
+              double label_smoothing) {
+  Variable logits = model.forward(batch, pass);
+  Variable loss = cross_entropy(logits, batch.target,
+                                {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing});
+  Part out{.loss = static_cast<double>(loss.item()), .nll = static_cast<double>(loss.item()), .gradients = {}};
+  if (label_smoothing > 0) {
+    out.nll = 0;
+    for (const std::vector<double>& sentence : token_log_probabilities(logits, batch))
+      for (double log_p : sentence) out.nll -= log_p / tokens;
+  }
+  logits = {};  // backward holds what it needs of it
+  out.gradients = backward(loss);
+  return out;
+}
+
+}  // namespace
+
+StepResult forward_backward(const EncoderDecoder& model, const std::vector<Module::Named>& parameters,
+                            const std::vector<Batch>& batches, const Pass& pass, const StepOptions& options) {
+  StepResult out;
+  struct Work {
+    Batch batch;
+    Pass pass;
+  };
+  std::vector<Work> work;
+  uint64_t sentences = 0;
+  for (const Batch& batch : batches) {
+    out.tokens += batch.target_tokens();
+    for (const std::vector<int64_t>& rows : deal(batch, options.shards)) {
+      work.push_back({select(batch, rows), pass});
+      work.back().pass.key.index += sentences;
+      sentences += rows.size();
+    }
+  }
+  if (out.tokens == 0) fail("[step] the batches hold no target token");
+  std::vector<Part> parts(work.size());
+  auto run = [&](int64_t i) {
+    size_t at = static_cast<size_t>(i);
+    parts[at] = run_part(model, work[at].batch, work[at].pass, static_cast<double>(out.tokens),
+                         options.label_smoothing);
+  };
+  if (work.size() == 1)
+    run(0);  // alone it keeps all threads for its ops
+  else
+    parallel_tasks(static_cast<int64_t>(work.size()), run);
+
+  std::vector<Gradients> gradients;
+  for (Part& part : parts) {
+    out.loss += part.loss;
+    out.nll += part.nll;
+    gradients.push_back(std::move(part.gradients));
+  }
+  out.gradients = reduce(parameters, std::move(gradients));
+  return out;
+}
+
+}  // namespace lookback
