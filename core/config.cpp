@@ -1,13 +1,37 @@
 #include "core/config.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "core/files.h"
 
 namespace lookback {
+
+namespace {
+
+/// Listens to the parser for the places where documents start.
+struct DocumentStarts : YAML::EventHandler {
+  std::vector<YAML::Mark> marks;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+}  // namespace
 
 /// Turns yaml-cpp's nodes into Config. yaml-cpp accepts more than a configuration should hold:
 /// duplicate keys, maps as keys, aliases that contain themselves, control characters; these are
@@ -28,16 +52,29 @@ struct ConfigParser {
   Config parse(const std::string& text) {
     check_characters(text);
     try {
-      std::vector<YAML::Node> documents = YAML::LoadAll(text);
-      if (documents.size() > 1)
-        fail_user("{}: holds {} YAML documents, must be one", name, documents.size());
-      if (documents.empty()) return made(YAML::Mark());
-      return convert(documents[0], place(documents[0].Mark()), 0);
+      check_documents(text);
+      YAML::Node root = YAML::Load(text);
+      return convert(root, place(root.Mark()), 0);
     } catch (const YAML::Exception& error) {
       if (!with_lines || error.mark.is_null()) fail_user("{}: bad YAML: {}", name, error.msg);
       fail_user("{}:{}:{}: bad YAML: {}", name, error.mark.line + 1, error.mark.column + 1,
                 error.msg);
     }
+  }
+
+  /// YAML::Load stops after the first document and says nothing of what follows, be it a second one
+  /// or a stray brace; YAML::LoadAll never ends on some stray marks.
+  void check_documents(const std::string& text) const {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    DocumentStarts starts;
+    while (starts.marks.size() < 2 && parser.HandleNextDocument(starts)) {
+    }
+    if (starts.marks.size() < 2) return;
+    const YAML::Mark& mark = starts.marks[1];
+    std::string where =
+        with_lines ? format("{}:{}:{}", name, mark.line + 1, mark.column + 1) : name;
+    fail_user("{}: bad YAML: stray text, or a second document", where);
   }
 
   void check_characters(const std::string& text) const {

@@ -80,8 +80,10 @@ TEST(Config, RefusesBadYamlWithLineAndColumn) {
             "a.yaml:2:2: bad YAML: a tab in the indentation; use blanks");
   EXPECT_EQ(parse_refusal("a: \x01\n"), "a.yaml:1:4: bad YAML: control character 0x01");
   EXPECT_EQ(parse_refusal("a: 1\nb: x\xff\n"), "a.yaml:2:byte 5: invalid UTF-8 (0xff)");
-  EXPECT_EQ(parse_refusal("a: 1\n---\nb: 1\n"), "a.yaml: holds 2 YAML documents, must be one");
-  EXPECT_EQ(parse_refusal("? [a, b]\n: 1\n"), "a.yaml:1: a key must be a word");
+  EXPECT_EQ(parse_refusal("a: 1\n---\nb: 1\n"),
+            "a.yaml:2:1: bad YAML: stray text, or a second document");
+  EXPECT_EQ(parse_refusal(", a\n"), "a.yaml:1:1: bad YAML: stray text, or a second document");
+  EXPECT_EQ(parse_refusal("{a: 1}\n}\n"), "a.yaml:2:1: bad YAML: illegal flow end");
   EXPECT_EQ(parse_refusal("a: !!int 5\n"),
             "a.yaml:1: the YAML tag \"tag:yaml.org,2002:int\" is not read here; leave it out");
 }
