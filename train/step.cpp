@@ -10,6 +10,10 @@
 
 namespace lookback {
 
+double clip_factor(double norm, double limit) {
+  return limit > 0 ? std::min(1.0, limit / (norm + 1e-6)) : 1;
+}
+
 std::vector<std::vector<int64_t>> deal(const Batch& batch, int64_t shards) {
   std::vector<int64_t> order(static_cast<size_t>(batch.size()));
   std::iota(order.begin(), order.end(), 0);

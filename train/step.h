@@ -29,6 +29,10 @@ struct StepResult {
 StepResult forward_backward(const EncoderDecoder& model, const std::vector<Module::Named>& parameters,
                             const std::vector<Batch>& batches, const Pass& pass, const StepOptions& options);
 
+/// What gradients of this norm are multiplied by so that their norm is at most `limit`; 0 is no limit. As
+/// torch.nn.utils.clip_grad_norm_ does it.
+double clip_factor(double norm, double limit);
+
 /// Which sentences of a batch go to which shard: dealt out by falling length, so that shards take about as
 /// long as one another.
 std::vector<std::vector<int64_t>> deal(const Batch& batch, int64_t shards);

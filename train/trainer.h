@@ -20,11 +20,21 @@ struct Progress {
   double elapsed = 0;            ///< seconds of this run
 };
 
+/// What is known when everything is built and the first step is about to come.
+struct TrainStart {
+  int64_t step = 0;  ///< where a resumed run goes on; else 0
+  int64_t total_steps = 0;
+  int64_t parameters = 0;  ///< of the model
+  int64_t threads = 0, shards = 0;
+  std::string data;  ///< Dataset::description()
+};
+
 struct TrainRun {
   enum class Start { kFresh, kResume, kOverwrite };
   std::string folder;  ///< of the run; empty: nothing is written (for programs that keep the model in hand)
   Start start = Start::kFresh;
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal: end after this step, with everything saved
+  std::function<void(const TrainStart&)> on_start;
   std::function<void(const Progress&)> on_progress;                       ///< every log_every steps
   std::function<void(int64_t step, const Evaluation&, bool best)> on_validation;
 };

@@ -1,0 +1,133 @@
+#include "train/measure.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "core/gemm.h"
+#include "core/threads.h"
+#include "train/step.h"
+
+namespace lookback {
+namespace {
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// Sentences of random words, each of exactly the lengths asked for.
+Batch random_batch(const BenchOptions& options, int64_t source_words, int64_t target_words) {
+  auto words = [](Random& random, int64_t count, int64_t vocabulary) {
+    std::vector<Id> out;
+    for (int64_t i = 0; i + 1 < count; ++i)
+      out.push_back(static_cast<Id>(kMarks + random.below(vocabulary - kMarks)));
+    return out;
+  };
+  Random random({.seed = 1, .purpose = purpose("bench")});
+  std::vector<Example> examples;
+  for (int64_t b = 0; b < options.batch; ++b) {
+    std::vector<Id> source = words(random, options.source_length, source_words);
+    examples.push_back({std::move(source), words(random, options.target_length, target_words)});
+  }
+  return make_batch(examples);
+}
+
+struct Usage {
+  double peak_mb, faults;
+};
+
+Usage usage() {
+  rusage u{};
+  getrusage(RUSAGE_SELF, &u);
+  return {static_cast<double>(u.ru_maxrss) / 1024, static_cast<double>(u.ru_minflt)};
+}
+
+}  // namespace
+
+double peak_gemm_gflops(int threads, int rounds) {
+  constexpr int64_t kSize = 1024;
+  const double flops = 2.0 * kSize * kSize * kSize;
+  std::vector<Tensor> a, b, c;
+  for (int t = 0; t < threads; ++t) {
+    for (std::vector<Tensor>* of : {&a, &b, &c}) of->push_back(Tensor::full({kSize, kSize}, Real{0.5}));
+  }
+  double best = 0;
+  for (int round = -1; round < rounds; ++round) {  // the first is a warm-up
+    double begin = now_ms();
+    parallel_tasks(threads, [&](int64_t t) {
+      size_t i = static_cast<size_t>(t);
+      gemm(matrix(a[i].data(), kSize, kSize), matrix(b[i].data(), kSize, kSize),
+           mutable_matrix(c[i].data(), kSize, kSize));
+    });
+    double rate = flops * threads / (now_ms() - begin) / 1e6;
+    if (round >= 0) best = std::max(best, rate);
+  }
+  return best;
+}
+
+BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
+  const TrainOptions& train = recipe.train;
+  set_threads(static_cast<int>(train.threads > 0 ? train.threads : available_cores()));
+  std::unique_ptr<Dataset> data = make_dataset(recipe.data, recipe.seed, train.batch);
+  int64_t source_words = data->source_vocabulary().size(), target_words = data->target_vocabulary().size();
+  if (source_words <= kMarks || target_words <= kMarks) fail("[bench] a vocabulary has no word");
+  std::unique_ptr<EncoderDecoder> model = recipe.model(source_words, target_words);
+  model->initialize(recipe.seed);
+  std::vector<Module::Named> parameters = model->parameters();
+  std::unique_ptr<Optimizer> optimizer = train.optimizer.make(parameters);
+  Batch batch = random_batch(options, source_words, target_words);
+
+  BenchResult out;
+  std::vector<double> times;
+  uint64_t flops = 0;
+  double faults = 0;
+  constexpr int64_t kWarmUp = 3;
+  for (int64_t i = 0; i < kWarmUp + options.steps; ++i) {
+    if (i == kWarmUp) {
+      flops = gemm_flops();
+      faults = usage().faults;
+    }
+    double begin = now_ms();
+    Pass pass{.training = true, .key = {.seed = recipe.seed, .step = static_cast<uint64_t>(i)}};
+    StepResult step = forward_backward(*model, parameters, {batch}, pass,
+                                       {.shards = train.shards, .label_smoothing = train.label_smoothing});
+    optimizer->step(step.gradients, train.optimizer.rate, clip_factor(step.gradients.norm, train.clip_norm));
+    if (i >= kWarmUp) times.push_back(now_ms() - begin);
+  }
+  Usage after = usage();
+  out.step_ms = median(times);
+  out.min_ms = *std::min_element(times.begin(), times.end());
+  out.tokens_per_second = static_cast<double>(batch.target_tokens()) / out.step_ms * 1e3;
+  out.gemm_gflops = static_cast<double>(gemm_flops() - flops) / static_cast<double>(options.steps) / out.step_ms / 1e6;
+  out.page_faults = (after.faults - faults) / static_cast<double>(options.steps);
+  out.peak_rss_mb = after.peak_mb;
+  out.parameters = model->parameter_count();
+  out.threads = threads();
+  out.shards = std::min(train.shards, options.batch);
+  out.peak_gflops = peak_gemm_gflops(threads());
+  return out;
+}
+
+Json BenchResult::json() const {
+  return {{"step_ms", step_ms},
+          {"min_ms", min_ms},
+          {"tokens_per_second", tokens_per_second},
+          {"gemm_gflops", gemm_gflops},
+          {"peak_gflops", peak_gflops},
+          {"gemm_rate", gemm_gflops / peak_gflops},
+          {"peak_rss_mb", peak_rss_mb},
+          {"page_faults", page_faults},
+          {"parameters", parameters},
+          {"threads", threads},
+          {"shards", shards}};
+}
+
+}  // namespace lookback

@@ -1,0 +1,67 @@
+#include "train/recipe.h"
+
+#include "core/threads.h"
+#include "train/evaluate.h"
+
+namespace lookback {
+namespace {
+
+void read_length(Section& section, TrainOptions& o) {
+  bool by_steps = section.has("steps"), by_epochs = section.has("epochs");
+  if (by_steps == by_epochs)
+    section.refuse(by_steps ? "epochs" : "", by_steps ? "give either steps or epochs, not both"
+                                                      : "must say how long to train: give steps or epochs");
+  if (by_steps)
+    section.read("steps", o.steps, at_least(1));
+  else
+    section.read("epochs", o.epochs, at_least(1));
+}
+
+TrainOptions read_train(Section section) {
+  TrainOptions o;
+  read_length(section, o);
+  Section batch = section.section("batch");
+  read(batch, o.batch);
+  Section optimizer = section.section("optimizer");
+  o.optimizer = optimizers().choose(optimizer, "type", "adam")(optimizer);
+  Section schedule = section.section("schedule");
+  o.schedule = schedules().choose(schedule, "type", "constant")(schedule);
+  section.read("clip_norm", o.clip_norm, at_least(0));
+  section.read("label_smoothing", o.label_smoothing, from_below(0, 1));
+  section.read("accumulate", o.accumulate, at_least(1));
+  section.read_or_auto("threads", o.threads, between(1, 1024));
+  section.read_or_auto("shards", o.shards, between(1, 1024));
+  if (o.shards < 0) {
+    o.shards = available_cores();
+    section.record("shards", std::to_string(o.shards));
+  }
+  section.read("log_every", o.log_every, at_least(1));
+  Section validate = section.section("validate");
+  validate.read("every", o.validate_every, at_least(1));
+  validate.read_choice("metric", o.metric, metric_names());
+  validate.read("patience", o.patience, at_least(0));
+  return o;
+}
+
+}  // namespace
+
+Recipe read_recipe(const Config& config) {
+  Recipe recipe;
+  Section root(config, recipe.resolved);
+  recipe.name = "model";
+  root.read("name", recipe.name);
+  if (recipe.name.empty() || recipe.name.find_first_of("/\\") != std::string::npos || recipe.name[0] == '.')
+    root.refuse("name", format("must be usable as a folder's name, but is \"{}\"", recipe.name));
+  root.read("seed", recipe.seed);
+  Section data = root.section("data");
+  recipe.data = read_data(data);
+  Section model = root.section("model");
+  recipe.model = read_model(model);
+  recipe.train = read_train(root.section("train"));
+  Section decode = root.section("decode");
+  decode.read_or_auto("max_length", recipe.decode.max_length, at_least(1));
+  refuse_unknown(config, recipe.resolved);
+  return recipe;
+}
+
+}  // namespace lookback

@@ -1,0 +1,92 @@
+#include "train/run_folder.h"
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace lookback {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFiles[] = {"config.yaml",          "metrics.jsonl",        "log.txt",
+                                  "best.safetensors",     "last.safetensors",     "state.safetensors",
+                                  "source.vocabulary.txt", "target.vocabulary.txt"};
+
+}  // namespace
+
+RunFolder::RunFolder(const std::string& path, TrainRun::Start start) : path_(path) {
+  std::error_code error;
+  bool holds_run = fs::exists(file("config.yaml"), error);
+  if (start == TrainRun::Start::kFresh && holds_run)
+    fail_user("{}: holds a run already; give --resume to go on with it, --overwrite to replace it, or another --run",
+              path);
+  if (start == TrainRun::Start::kResume && !fs::exists(file("state.safetensors"), error))
+    fail_user("{}: holds no state to resume from (no state.safetensors); train without --resume first", path);
+  if (start == TrainRun::Start::kOverwrite)
+    for (const char* name : kFiles) {
+      fs::remove(file(name), error);
+      if (error) fail_user("{}: cannot be removed: {}", file(name), error.message());
+    }
+  fs::create_directories(path, error);
+  if (error) fail_user("{}: the run folder cannot be made: {}", path, error.message());
+}
+
+void RunFolder::metric(const Json& line) const {
+  std::ofstream out(file("metrics.jsonl"), std::ios::app);
+  out << json_text(line) << '\n';
+  out.flush();
+  if (!out) fail_user("{}: cannot be written (is the disk full?)", file("metrics.jsonl"));
+}
+
+void RunFolder::cut_metrics_after(int64_t step) const {
+  std::string path = file("metrics.jsonl"), kept;
+  if (!fs::exists(path)) return;
+  for (const std::string& line : read_lines(path)) {
+    // A kill in mid-write can leave half a line at the end.
+    Json entry = Json::parse(line, nullptr, false);
+    if (!entry.is_object() || !entry.contains("step") || entry["step"].get<int64_t>() > step) continue;
+    kept += line + "\n";
+  }
+  write_file(path, kept);
+}
+
+namespace {
+
+const std::set<std::string> kMayChange = {"train.steps", "train.epochs", "train.threads", "train.log_every",
+                                          "train.validate.patience"};
+
+/// The first path at which two resolved configurations differ, or nothing.
+std::string first_difference(const Config& a, const Config& b, const std::string& path) {
+  if (kMayChange.contains(path)) return "";
+  if (a.kind() != b.kind() || a.scalar() != b.scalar() || a.items().size() != b.items().size()) return path;
+  for (size_t i = 0; i < a.items().size(); ++i)
+    if (std::string at = first_difference(a.items()[i], b.items()[i], path); !at.empty()) return at;
+  auto inner = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+  for (const auto& [key, value] : a.fields()) {
+    const Config* other = b.find(key);
+    if (!other) {
+      if (kMayChange.contains(inner(key))) continue;
+      return inner(key);
+    }
+    if (std::string at = first_difference(value, *other, inner(key)); !at.empty()) return at;
+  }
+  for (const auto& [key, value] : b.fields())
+    if (!a.find(key) && !kMayChange.contains(inner(key))) return inner(key);
+  return "";
+}
+
+}  // namespace
+
+void refuse_changed_config(const std::string& run_config_path, const Config& now) {
+  Config before = Config::from_file(run_config_path);
+  std::string where = first_difference(before, now, "");
+  if (where.empty()) return;
+  fail_user("{}: the run was started with another {}; resume with the config it was started with, or start a new run",
+            run_config_path, where);
+}
+
+}  // namespace lookback
