@@ -11,26 +11,28 @@ namespace {
 
 constexpr size_t kColumns = 100;
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /// Whether a text written without quotes reads back as the same text in every place, braces
-/// included. Stricter than YAML, so that no reader's corner cases matter.
+/// included. Only marks that mean nothing to YAML pass, stricter than its rules, so that no
+/// reader's corner cases matter.
 bool plain(std::string_view text) {
-  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
-    return false;
-  if (text.front() == ' ' || text.back() == ' ') return false;
-  if (std::string_view("-?!&*|>'\"%@`=<").find(text.front()) != std::string_view::npos) {
-    bool number = text.size() > 1 && text[0] == '-' && (text[1] == '.' || std::isdigit(text[1]));
-    if (!number) return false;
-  }
-  if (text.starts_with("...")) return false;
+  if (text.empty() || text == "null" || text == "Null" || text == "NULL") return false;
   for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) return false;
-    // Of what is beyond ASCII, line separators and the like (C2 85, E2 80 xx, EF BB BF) need
-    // escapes.
-    if (byte == 0xC2 || byte == 0xE2 || byte == 0xEF) return false;
-    if (std::string_view(":#,[]{}\"'\\").find(c) != std::string_view::npos) return false;
+    // Of what is beyond ASCII, the blocks with line separators and the like (C2 85, E2 80 xx, EF BB
+    // BF).
+    bool beyond = (c & 0x80) != 0 && c != '\xC2' && c != '\xE2' && c != '\xEF';
+    bool mark = std::string_view("_-+./ ").find(c) != std::string_view::npos;
+    if (!is_letter(c) && !is_digit(c) && !beyond && !mark) return false;
   }
-  return true;
+  if (text.front() == ' ' || text.back() == ' ' || text.starts_with("...")) return false;
+  // A dash begins a list, unless a number follows.
+  return text.front() != '-' || (text.size() > 1 && (text[1] == '.' || is_digit(text[1])));
 }
 
 std::string quoted(std::string_view text) {

@@ -192,6 +192,8 @@ TEST(ConfigYaml, ReadsBackTheSame) {
                                           "@a",
                                           "`a",
                                           "? a",
+                                          "a?",
+                                          "a?b",
                                           "=",
                                           "<<",
                                           "gr\xC3\xBC\xC3\x9F"

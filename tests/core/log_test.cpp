@@ -86,6 +86,17 @@ TEST_F(LogTest, RefusesAFileThatCannotBeOpened) {
   EXPECT_THROW(log_to_file(path_ + "/below"), UserError);
 }
 
+TEST_F(LogTest, AFileOpenedAfterAFullDiskIsWhole) {
+  testing::internal::CaptureStderr();
+  log_to_file("/dev/full");
+  log_info("a");
+  log_to_file(path_);
+  log_info("b");
+  log_info("c");
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(read_lines(path_).size(), 2u);
+}
+
 TEST_F(LogTest, SaysOnceThatTheDiskIsFull) {
   testing::internal::CaptureStderr();
   log_to_file("/dev/full");
