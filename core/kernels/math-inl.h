@@ -27,21 +27,43 @@ HWY_INLINE void ForLanes(int64_t count, Body&& body) {
   for (; i < count; ++i) body(one, i);
 }
 
+/// e^x. Highway's Exp is right up to e^128 or so and then gives anything (e^200 gave 0), and it makes 0 of
+/// NaN; from here on everything past the largest number is infinity, and NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V VecExp(D d, V x) {
-  return hn::Exp(d, x);
+  const V beyond = hn::Set(d, static_cast<Real>(sizeof(Real) == 4 ? 100 : 720));  // e^beyond is infinite
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, hn::Min(x, beyond)));
 }
 
 /// 1 / (1 + e^-x)
 template <class D, class V>
 HWY_INLINE V VecSigmoid(D d, V x) {
   const V one = hn::Set(d, Real{1});
-  return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(x))));
+  return hn::Div(one, hn::Add(one, VecExp(d, hn::Neg(x))));
 }
 
+/// tanh x. For floats x P(x^2) / Q(x^2), within 3.2e-7 of the exact value, relatively, and about three times
+/// as fast as Highway's; fit_tanh.py finds the coefficients. NaN stays NaN (Min and Max give the second
+/// operand then).
 template <class D, class V>
 HWY_INLINE V VecTanh(D d, V x) {
-  return hn::Tanh(d, x);
+  if constexpr (sizeof(Real) == 8) {
+    return hn::Tanh(d, x);
+  } else {
+    auto c = [&](float value) HWY_ATTR { return hn::Set(d, value); };
+    x = hn::Max(c(-9.0f), hn::Min(c(9.0f), x));
+    const V u = hn::Mul(x, x);
+    V p = hn::MulAdd(c(1.335463977e-08f), u, c(2.060906509e-05f));
+    V q = hn::MulAdd(c(7.776548943e-07f), u, c(3.285633050e-04f));
+    p = hn::MulAdd(p, u, c(3.495587024e-03f));
+    q = hn::MulAdd(q, u, c(2.587697796e-02f));
+    p = hn::MulAdd(p, u, c(1.338102470e-01f));
+    q = hn::MulAdd(q, u, c(4.671434030e-01f));
+    p = hn::MulAdd(p, u, c(9.999999795e-01f));
+    q = hn::MulAdd(q, u, c(1.0f));
+    const V y = hn::Div(hn::Mul(x, p), q);
+    return hn::Max(c(-1.0f), hn::Min(c(1.0f), y));  // rounding may step past 1 by one place
+  }
 }
 
 }  // namespace HWY_NAMESPACE

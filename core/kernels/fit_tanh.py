@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Finds the coefficients of the rational tanh in math-inl.h.
+
+tanh(x) = x P(x^2) / Q(x^2) on [0, 9], relative error weighted, by iterated weighted least squares
+(Lawson's method on Loeb's linearised problem) at Chebyshev nodes. Past 9 a float's tanh is 1.
+Prints the coefficients, lowest power first, and the largest relative error of the float evaluation.
+"""
+import numpy as np
+
+LIMIT, P, Q = 9.0, 4, 4  # degrees in x^2; Q[0] = 1
+
+n = 4000
+x = LIMIT * 0.5 * (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n))
+u, f = x * x, np.tanh(x) / x
+scale = LIMIT * LIMIT
+v = u / scale  # well-conditioned powers
+weight = np.ones(n)
+denominator = np.ones(n)
+best = None
+for _ in range(400):
+    # P(v) - f Q(v) = 0, divided by f and the last denominator: the relative error
+    rows = np.concatenate([np.vander(v, P + 1, increasing=True),
+                           -f[:, None] * np.vander(v, Q + 1, increasing=True)[:, 1:]], axis=1)
+    w = np.sqrt(weight) / (f * denominator)
+    c, *_ = np.linalg.lstsq(rows * w[:, None], f * w, rcond=None)
+    p, q = c[:P + 1], np.concatenate([[1.0], c[P + 1:]])
+    denominator = np.polyval(q[::-1], v)
+    error = np.abs(np.polyval(p[::-1], v) / denominator / f - 1)
+    if best is None or error.max() < best[0]:
+        best = (error.max(), p.copy(), q.copy())
+    weight *= np.maximum(error / error.max(), 1e-6) ** 0.5
+    weight /= weight.max()
+_, p, q = best
+p, q = p / scale ** np.arange(P + 1), q / scale ** np.arange(Q + 1)
+print("largest relative error, exact arithmetic:", best[0])
+
+
+def evaluate(x32):
+    x32 = np.minimum(np.maximum(x32, np.float32(-LIMIT)), np.float32(LIMIT))
+    u32 = x32 * x32
+    top, bottom = np.float32(p[-1]), np.float32(q[-1])
+    for a in p[-2::-1]:
+        top = (top.astype(np.float64) * u32 + np.float64(np.float32(a))).astype(np.float32)
+    for a in q[-2::-1]:
+        bottom = (bottom.astype(np.float64) * u32 + np.float64(np.float32(a))).astype(np.float32)
+    return np.clip(x32 * top / bottom, np.float32(-1), np.float32(1))
+
+
+grid = np.concatenate([np.linspace(-12, 12, 4000001), 10.0 ** np.linspace(-30, 0, 100001)]).astype(np.float32)
+grid = grid[grid != 0]
+exact = np.tanh(grid.astype(np.float64))
+print("largest relative error, float:", np.max(np.abs(evaluate(grid) / exact - 1)))
+print("largest value:", np.max(np.abs(evaluate(grid))))
+for name, values in (("P", p), ("Q", q)):
+    print(name, ", ".join(f"{a:.9e}f" for a in values))
