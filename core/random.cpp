@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/error.h"
+
 namespace lookback {
 namespace {
 
@@ -56,10 +58,11 @@ double Random::uniform() {
 }
 
 int64_t Random::below(int64_t bound) {
+  if (bound < 1) fail("[random] below() needs a bound of at least 1, not {}", bound);
   // Draws past the largest multiple of the bound are drawn again, or small values would be favoured.
   uint64_t n = static_cast<uint64_t>(bound), limit = UINT64_MAX - UINT64_MAX % n;
   for (;;) {
-    uint64_t draw = (uint64_t{bits()} << 32) | bits();
+    uint64_t high = bits(), draw = (high << 32) | bits();
     if (draw < limit) return static_cast<int64_t>(draw % n);
   }
 }

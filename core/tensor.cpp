@@ -7,8 +7,23 @@
 
 namespace lookback {
 
+namespace {
+
+/// The bytes that a shape's elements take; a product past 2^63 is no size but an error.
+size_t bytes_of(const Shape& shape) {
+  int64_t bytes = sizeof(Real);
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] == 0) return 0;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (__builtin_mul_overflow(bytes, shape[i], &bytes))
+      fail("[tensor] shape {} has too many elements", shape.text());
+  return static_cast<size_t>(bytes);
+}
+
+}  // namespace
+
 Tensor::Tensor(const Shape& shape) : shape_(shape) {
-  void* block = cached_allocate(static_cast<size_t>(shape.count()) * sizeof(Real));
+  void* block = cached_allocate(bytes_of(shape));
   buffer_ = std::shared_ptr<void>(block, cached_release, CachedAllocator<char>());
   data_ = static_cast<Real*>(block);
 }

@@ -31,7 +31,8 @@ RecurrentDecoder::RecurrentDecoder(const Options& o, const MemoryShape& memory,
             .input = o.embedding + (attention_ ? memory.states : 0),
             .hidden = o.hidden,
             .layers = o.layers,
-            .dropout = o.dropout}),
+            .dropout = o.dropout,
+            .site = "decoder"}),
       output_({.inputs = o.hidden + memory.states, .outputs = words}) {
   child("embedding", embedding_);
   child("rnn", rnn_);

@@ -19,7 +19,8 @@ RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
             .hidden = o.hidden,
             .layers = o.layers,
             .bidirectional = o.bidirectional,
-            .dropout = o.dropout}) {
+            .dropout = o.dropout,
+            .site = "encoder"}) {
   child("embedding", embedding_);
   child("rnn", rnn_);
 }

@@ -6,6 +6,7 @@
 namespace lookback {
 
 Recurrent::Recurrent(const Options& options) : options_(options) {
+  if (options.layers < 1) fail("[recurrent] needs at least one layer, not {}", options.layers);
   const CellFactory& make = cells().get(options.cell);
   for (int64_t layer = 0; layer < options.layers; ++layer)
     for (int64_t direction = 0; direction < directions(); ++direction) {
@@ -23,7 +24,7 @@ Recurrent::Output Recurrent::operator()(const Variable& x, const Lengths& length
     return a.defined() ? concat(std::vector<Variable>{a, b}, -1) : Variable();
   };
   for (int64_t layer = 0; layer < layers(); ++layer) {
-    if (layer > 0) out.states = drop(out.states, options_.dropout, pass, format("layer{}", layer));
+    if (layer > 0) out.states = drop(out.states, options_.dropout, pass, format("{}.layer{}", options_.site, layer));
     auto run = [&](int64_t direction) {
       size_t at = static_cast<size_t>(layer * directions() + direction);
       CellState from = start.empty() ? cells_[at]->zeros(x.size(0)) : start[at];

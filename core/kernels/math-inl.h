@@ -27,8 +27,8 @@ HWY_INLINE void ForLanes(int64_t count, Body&& body) {
   for (; i < count; ++i) body(one, i);
 }
 
-/// e^x. Highway's Exp is right up to e^128 or so and then gives anything (e^200 gave 0), and it makes 0 of
-/// NaN; from here on everything past the largest number is infinity, and NaN stays NaN.
+/// e^x. Highway's Exp is made for x up to 104 (706 in double): past it it may give anything (0 for e^200), and
+/// it makes 0 of NaN. Here what is past the largest number is infinity, and NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V VecExp(D d, V x) {
   const V beyond = hn::Set(d, static_cast<Real>(sizeof(Real) == 4 ? 100 : 720));  // e^beyond is infinite
