@@ -1,0 +1,297 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "core/kernels/additive.h"
+#include "core/kernels/elementwise.h"
+#include "core/kernels/gates.h"
+#include "core/kernels/softmax.h"
+#include "support/random_tensor.h"
+
+namespace lookback {
+namespace {
+
+using testing::random_tensor;
+
+constexpr Real kInf = std::numeric_limits<Real>::infinity();
+constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
+
+double exact_sigmoid(double x) {
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+}
+
+struct Function {
+  const char* name;
+  void (*kernel)(const Real*, Real*, int64_t);
+  double (*exact)(double);
+};
+
+const Function kFunctions[] = {
+    {"exp", kernels::exp, [](double x) { return std::exp(x); }},
+    {"tanh", kernels::tanh, [](double x) { return std::tanh(x); }},
+    {"sigmoid", kernels::sigmoid, exact_sigmoid},
+};
+
+/// |got - wanted| in terms of wanted; below the smallest normal float any small number will do.
+void expect_close(const char* name, Real x, Real got, double wanted) {
+  if (wanted > std::numeric_limits<float>::max()) {
+    EXPECT_EQ(got, kInf) << name << "(" << x << ")";
+    return;
+  }
+  EXPECT_NEAR(got, wanted, 5e-7 * std::abs(wanted) + 2e-38) << name << "(" << x << ")";
+}
+
+TEST(Elementwise, IsExactToHalfAMillionthOverAWideRange) {
+  std::vector<Real> x;
+  for (double v = -100; v <= 100; v += 0.0371) x.push_back(static_cast<Real>(v));
+  for (double v = 1e-30; v < 1; v *= 1.9) {
+    x.push_back(static_cast<Real>(v));
+    x.push_back(static_cast<Real>(-v));
+  }
+  for (const Function& f : kFunctions) {
+    std::vector<Real> y(x.size());
+    f.kernel(x.data(), y.data(), static_cast<int64_t>(x.size()));
+    for (size_t i = 0; i < x.size(); ++i) expect_close(f.name, x[i], y[i], f.exact(x[i]));
+  }
+}
+
+TEST(Elementwise, ExtremesSaturateAndNaNStays) {
+  // Each value stands in every place of a vector and among the lanes that are left over.
+  for (Real value :
+       {Real{-100}, Real{100}, Real{-150}, Real{150}, Real{-200}, Real{200}, Real{-1000},
+        Real{1000}, Real{-1e30f}, Real{1e30f}, std::numeric_limits<Real>::max(),
+        std::numeric_limits<Real>::lowest(), kInf, -kInf, Real{0}, Real{-0.0}})
+    for (const Function& f : kFunctions) {
+      std::vector<Real> x(19, value), y(19);
+      f.kernel(x.data(), y.data(), 19);
+      for (Real got : y) expect_close(f.name, value, got, f.exact(value));
+    }
+  for (const Function& f : kFunctions) {
+    std::vector<Real> x(19, kNaN), y(19, 0);
+    f.kernel(x.data(), y.data(), 19);
+    for (Real got : y) EXPECT_TRUE(std::isnan(got)) << f.name << " of NaN gave " << got;
+  }
+}
+
+TEST(Elementwise, AnElementsBitsDoNotDependOnItsPlace) {
+  Tensor x = random_tensor({64}, 1, -8, 8);
+  for (const Function& f : kFunctions) {
+    Tensor whole({64});
+    f.kernel(x.data(), whole.data(), 64);
+    for (int64_t begin = 0; begin < 64; begin += 3)
+      for (int64_t length : {1, 2, 7, 9, 17}) {
+        if (begin + length > 64) continue;
+        std::vector<Real> part(static_cast<size_t>(length) + 1, 77);
+        f.kernel(x.data() + begin, part.data(), length);
+        for (int64_t i = 0; i < length; ++i) ASSERT_EQ(part[i], whole.data()[begin + i]) << f.name;
+        ASSERT_EQ(part[length], 77) << "wrote past the end";
+      }
+    Tensor same = x.clone();
+    f.kernel(same.data(), same.data(), 64);
+    for (int64_t i = 0; i < 64; ++i)
+      ASSERT_EQ(same.data()[i], whole.data()[i]) << f.name << " in place";
+  }
+}
+
+void expect_softmax(const std::vector<Real>& x, const uint8_t* allowed) {
+  double largest = -INFINITY, sum = 0;
+  for (size_t i = 0; i < x.size(); ++i)
+    if (!allowed || allowed[i]) largest = std::max<double>(largest, x[i]);
+  for (size_t i = 0; i < x.size(); ++i)
+    if (!allowed || allowed[i]) sum += std::exp(x[i] - largest);
+  std::vector<Real> y(x.size(), 9);
+  kernels::softmax(x.data(), allowed, y.data(), static_cast<int64_t>(x.size()));
+  double total = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    total += y[i];
+    if (allowed && !allowed[i])
+      EXPECT_EQ(y[i], 0) << i;
+    else
+      EXPECT_NEAR(y[i], std::exp(x[i] - largest) / sum, 1e-6) << i;
+  }
+  if (sum > 0) {
+    EXPECT_NEAR(total, 1, 1e-6);
+  }
+  std::vector<Real> in_place = x;
+  kernels::softmax(in_place.data(), allowed, in_place.data(), static_cast<int64_t>(x.size()));
+  EXPECT_EQ(in_place, y);
+}
+
+TEST(Softmax, OfAnyLength) {
+  for (int64_t length = 1; length < 40; ++length) {
+    Tensor x = random_tensor({length}, 1, -20, 20);
+    expect_softmax({x.data(), x.data() + length}, nullptr);
+  }
+  expect_softmax({1e30f, -1e30f, 1e30f}, nullptr);
+  expect_softmax({-1e30f, -1e30f}, nullptr);
+  expect_softmax({-kInf, 1, 2, -kInf}, nullptr);
+}
+
+TEST(Softmax, WhatTheMaskForbidsIsExactlyZeroAndNotRead) {
+  std::vector<std::vector<uint8_t>> masks = {
+      {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 0},
+      {1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+      {0, 1, 0, 1, 0, 1, 0, 1, 1, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+  for (const auto& mask : masks) {
+    Tensor scores = random_tensor({10}, 2, -5, 5);
+    std::vector<Real> x(scores.data(), scores.data() + 10), poisoned = x, y(10), z(10);
+    expect_softmax(x, mask.data());
+    for (size_t i = 0; i < 10; ++i)
+      if (!mask[i]) poisoned[i] = i % 2 ? kNaN : kInf;
+    kernels::softmax(x.data(), mask.data(), y.data(), 10);
+    kernels::softmax(poisoned.data(), mask.data(), z.data(), 10);
+    EXPECT_EQ(y, z);
+  }
+}
+
+TEST(Softmax, ANaNIsNotLost) {
+  for (size_t at = 0; at < 11; ++at) {
+    std::vector<Real> x(11, 1), y(11);
+    x[at] = kNaN;
+    kernels::softmax(x.data(), nullptr, y.data(), 11);
+    EXPECT_TRUE(std::isnan(y[3])) << at;
+    EXPECT_TRUE(std::isnan(kernels::log_sum_exp(x.data(), 11))) << at;
+    std::vector<uint8_t> holes(11, 1);
+    holes[at == 5 ? 6 : 5] = 0;
+    kernels::softmax(x.data(), holes.data(), y.data(), 11);
+    EXPECT_TRUE(std::isnan(y[3])) << at << " among holes";
+  }
+}
+
+TEST(LogSumExp, IsStableAtAnySize) {
+  for (int64_t length = 1; length < 30; ++length)
+    for (double shift : {-1000.0, -50.0, 0.0, 50.0, 1000.0}) {
+      Tensor x = random_tensor({length}, 3, shift - 4, shift + 4);
+      double sum = 0;
+      for (Real v : x.values()) sum += std::exp(v - shift);
+      EXPECT_NEAR(kernels::log_sum_exp(x.data(), length), shift + std::log(sum),
+                  2e-6 * (2 + std::abs(shift)));
+    }
+}
+
+TEST(ScaledExp, FollowsItsFormula) {
+  Tensor x = random_tensor({21}, 4, -5, 5), y({21});
+  kernels::scaled_exp(x.data(), 1.5, -2, y.data(), 21);
+  for (int64_t i = 0; i < 21; ++i)
+    EXPECT_NEAR(y.data()[i], -2 * std::exp(x.data()[i] - 1.5), 2e-6 * std::abs(y.data()[i]));
+}
+
+TEST(RowKernels, AddScaledAndDot) {
+  for (int64_t n : {0, 1, 5, 8, 31}) {
+    Tensor a = random_tensor({n}, 1), b = random_tensor({n}, 2), sum = b.clone();
+    kernels::add_scaled(0.5, a.data(), sum.data(), n);
+    double inner = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      EXPECT_NEAR(sum.data()[i], b.data()[i] + 0.5 * a.data()[i], 1e-6);
+      inner += static_cast<double>(a.data()[i]) * b.data()[i];
+    }
+    EXPECT_NEAR(kernels::dot(a.data(), b.data(), n), inner, 1e-5);
+  }
+}
+
+TEST(AdditiveScores, FollowTheirFormulaAndLeaveMaskedScoresAlone) {
+  for (int64_t units : {1, 7, 8, 19}) {
+    const int64_t length = 5;
+    Tensor query = random_tensor({units}, 1), keys = random_tensor({length, units}, 2),
+           v = random_tensor({units}, 3);
+    std::vector<uint8_t> allowed{1, 0, 1, 1, 0};
+    for (int64_t a = 0; a < units; ++a) keys.data()[1 * units + a] = kNaN;
+    Tensor scores = Tensor::full({length}, 42);
+    kernels::additive_scores(query.data(), keys.data(), v.data(), allowed.data(), length, units,
+                             scores.data());
+    for (int64_t j = 0; j < length; ++j) {
+      double sum = 0;
+      for (int64_t a = 0; a < units; ++a)
+        sum += v.at({a}) * std::tanh(query.at({a}) + keys.at({j, a}));
+      if (allowed[j])
+        EXPECT_NEAR(scores.at({j}), sum, 1e-5);
+      else
+        EXPECT_EQ(scores.at({j}), 42);
+    }
+  }
+}
+
+TEST(Gates, GruFollowsItsFormula) {
+  for (int64_t units : {1, 3, 8, 13}) {
+    const int64_t rows = 3;
+    Tensor x = random_tensor({rows, 3, units}, 1, -3, 3),
+           h = random_tensor({rows, 3, units}, 2, -3, 3);
+    Tensor previous = random_tensor({rows, units}, 3), gates({rows, 3, units}),
+           candidate({rows, units}), next({rows, units});
+    kernels::gru_forward({rows, units, x.data(), h.data(), previous.data(), gates.data(),
+                          candidate.data(), next.data()});
+    for (int64_t b = 0; b < rows; ++b)
+      for (int64_t j = 0; j < units; ++j) {
+        double r = exact_sigmoid(x.at({b, 0, j}) + h.at({b, 0, j}));
+        double z = exact_sigmoid(x.at({b, 1, j}) + h.at({b, 1, j}));
+        double n = std::tanh(x.at({b, 2, j}) + r * h.at({b, 2, j}));
+        EXPECT_NEAR(gates.at({b, 0, j}), r, 1e-6);
+        EXPECT_NEAR(gates.at({b, 1, j}), z, 1e-6);
+        EXPECT_NEAR(gates.at({b, 2, j}), n, 1e-6);
+        EXPECT_EQ(candidate.at({b, j}), h.at({b, 2, j}));
+        EXPECT_NEAR(next.at({b, j}), (1 - z) * n + z * previous.at({b, j}), 1e-6);
+      }
+    Tensor overwritten = x.clone();
+    Tensor next_again({rows, units});
+    kernels::gru_forward({rows, units, overwritten.data(), h.data(), previous.data(),
+                          overwritten.data(), candidate.data(), next_again.data()});
+    for (int64_t i = 0; i < next.count(); ++i) ASSERT_EQ(next.data()[i], next_again.data()[i]);
+    for (int64_t i = 0; i < gates.count(); ++i) ASSERT_EQ(gates.data()[i], overwritten.data()[i]);
+  }
+}
+
+TEST(Gates, LstmFollowsItsFormula) {
+  for (int64_t units : {1, 3, 8, 13}) {
+    const int64_t rows = 3;
+    Tensor x = random_tensor({rows, 4, units}, 1, -3, 3),
+           h = random_tensor({rows, 4, units}, 2, -3, 3);
+    Tensor previous = random_tensor({rows, units}, 3), gates({rows, 4, units}), cell({rows, units}),
+           next({rows, units});
+    kernels::lstm_forward(
+        {rows, units, x.data(), h.data(), previous.data(), gates.data(), cell.data(), next.data()});
+    for (int64_t b = 0; b < rows; ++b)
+      for (int64_t j = 0; j < units; ++j) {
+        auto sum = [&](int64_t gate) { return double{x.at({b, gate, j})} + h.at({b, gate, j}); };
+        double i = exact_sigmoid(sum(0)), f = exact_sigmoid(sum(1)), g = std::tanh(sum(2)),
+               o = exact_sigmoid(sum(3));
+        double c = f * previous.at({b, j}) + i * g;
+        EXPECT_NEAR(gates.at({b, 0, j}), i, 1e-6);
+        EXPECT_NEAR(gates.at({b, 1, j}), f, 1e-6);
+        EXPECT_NEAR(gates.at({b, 2, j}), g, 1e-6);
+        EXPECT_NEAR(gates.at({b, 3, j}), o, 1e-6);
+        EXPECT_NEAR(cell.at({b, j}), c, 1e-6);
+        EXPECT_NEAR(next.at({b, j}), o * std::tanh(c), 1e-6);
+      }
+  }
+}
+
+TEST(Gates, VanillaFollowsItsFormula) {
+  Tensor x = random_tensor({13}, 1, -3, 3), h = random_tensor({13}, 2, -3, 3), next({13}), d({13}),
+         g = random_tensor({13}, 3);
+  kernels::rnn_forward(13, x.data(), h.data(), next.data());
+  kernels::rnn_backward(13, g.data(), next.data(), d.data());
+  for (int64_t i = 0; i < 13; ++i) {
+    double y = std::tanh(x.at({i}) + h.at({i}));
+    EXPECT_NEAR(next.at({i}), y, 1e-6);
+    EXPECT_NEAR(d.at({i}), g.at({i}) * (1 - y * y), 1e-6);
+  }
+}
+
+TEST(Gates, SaturateRatherThanBreakAtLargeSums) {
+  const int64_t units = 9;
+  for (Real size : {Real{90}, Real{300}, Real{1e6f}, kInf})
+    for (Real sign : {Real{-1}, Real{1}}) {
+      Tensor x = Tensor::full({3 * units}, sign * size), h = Tensor::zeros({3 * units}),
+             previous = Tensor::full({units}, 0.5);
+      Tensor gates({3 * units}), candidate({units}), next({units});
+      kernels::gru_forward({1, units, x.data(), h.data(), previous.data(), gates.data(),
+                            candidate.data(), next.data()});
+      for (Real value : next.values()) EXPECT_NEAR(value, sign > 0 ? 0.5 : -1, 1e-6) << sign * size;
+    }
+}
+
+}  // namespace
+}  // namespace lookback

@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include "autograd/gradient_check.h"
+#include "nn/bahdanau.h"
+#include "nn/embedding.h"
+#include "nn/linear.h"
+#include "nn/recurrent.h"
+#include "support/layers.h"
+#include "support/random_tensor.h"
+
+namespace lookback {
+namespace {
+
+using testing::leaves_of;
+using testing::random_tensor;
+
+void expect_gradients(const std::function<std::vector<Variable>()>& function,
+                      const std::vector<Variable>& leaves) {
+  Gradients gradients = backward(uneven_loss(function()));
+  for (size_t i = 0; i < leaves.size(); ++i)
+    EXPECT_TRUE(gradients.contains(leaves[i])) << "leaf " << i << " gets no gradient";
+  GradientCheck check = check_gradients_of(function, leaves);
+  EXPECT_LT(check.worst, 2e-8) << check.where;
+}
+
+TEST(LayerGradient, RecurrentThroughTime) {
+  testing::register_averaging_cell();
+  const int64_t B = 3, S = 4, E = 2, D = 3;
+  for (const char* cell : {"rnn", "gru", "lstm", "averaging"})
+    for (bool bidirectional : {false, true})
+      for (int64_t layers : {1, 2})
+        for (double dropout : {0.0, 0.4}) {
+          if (dropout > 0 && layers == 1) continue;
+          SCOPED_TRACE(::testing::Message()
+                       << cell << " " << bidirectional << " " << layers << " " << dropout);
+          Recurrent rnn({.cell = cell,
+                         .input = E,
+                         .hidden = D,
+                         .layers = layers,
+                         .bidirectional = bidirectional,
+                         .dropout = dropout});
+          rnn.initialize(1);
+          std::vector<Variable> leaves = leaves_of(rnn);
+          Variable x(random_tensor({B, S, E}, 2), true);
+          leaves.push_back(x);
+          std::vector<CellState> start;
+          for (int64_t i = 0; i < layers * rnn.directions(); ++i) {
+            start.push_back(
+                {Variable(random_tensor({B, D}, 20 + static_cast<uint64_t>(i)), true), {}});
+            leaves.push_back(start.back().hidden);
+            if (!rnn.cell(0).has_cell()) continue;
+            start.back().cell =
+                Variable(random_tensor({B, D}, 30 + static_cast<uint64_t>(i)), true);
+            leaves.push_back(start.back().cell);
+          }
+          Pass pass{.training = dropout > 0, .key = {.seed = 5}};
+          expect_gradients(
+              [&] {
+                Recurrent::Output out = rnn(x, {2, 4, 1}, start, pass);
+                std::vector<Variable> results{out.states};
+                for (const CellState& last : out.last) {
+                  results.push_back(last.hidden);
+                  results.push_back(last.cell);
+                }
+                return results;
+              },
+              leaves);
+        }
+}
+
+TEST(LayerGradient, CellStepsWithAKnownPart) {
+  const int64_t B = 2, T = 3, D = 3;
+  for (const char* kind : {"rnn", "gru", "lstm"}) {
+    std::unique_ptr<Cell> cell = cells().get(kind)({.input = 5, .hidden = D});
+    cell->initialize(1);
+    Variable early(random_tensor({B, T, 2}, 2), true), late(random_tensor({B, 3}, 3), true);
+    std::vector<Variable> leaves = leaves_of(*cell);
+    leaves.push_back(early);
+    leaves.push_back(late);
+    expect_gradients(
+        [&] {
+          std::unique_ptr<Cell::Steps> steps = cell->steps(early);
+          CellState state = cell->zeros(B);
+          for (int64_t t = 0; t < T; ++t) state = steps->step(t, late, state);
+          return std::vector<Variable>{state.hidden, state.cell};
+        },
+        leaves);
+  }
+}
+
+TEST(LayerGradient, BahdanauWithItsParameters) {
+  BahdanauAttention attention({.units = 4}, {.query = 3, .values = 5});
+  attention.initialize(1);
+  Variable values(random_tensor({3, 4, 5}, 2), true);
+  std::vector<Variable> queries{Variable(random_tensor({3, 3}, 3), true),
+                                Variable(random_tensor({3, 3}, 4), true)};
+  std::vector<Variable> leaves = leaves_of(attention);
+  ASSERT_EQ(leaves.size(), 3u);
+  leaves.push_back(values);
+  leaves.insert(leaves.end(), queries.begin(), queries.end());
+  Mask mask = Mask::from_lengths({4, 1, 2}, 4);
+  expect_gradients(
+      [&] {
+        // Keys are prepared once and asked twice, as in decoding.
+        Attention::Keys keys = attention.prepare(values, mask);
+        std::vector<Variable> results;
+        for (const Variable& query : queries) {
+          Attended attended = attention.attend(query, keys);
+          results.push_back(attended.context);
+          results.push_back(attended.weights);
+        }
+        return results;
+      },
+      leaves);
+}
+
+TEST(LayerGradient, LinearAndEmbedding) {
+  Linear layer({.inputs = 3, .outputs = 2});
+  Embedding table({.words = 5, .size = 3});
+  layer.initialize(1);
+  table.initialize(2);
+  IdMatrix ids(2, 3, 0);
+  ids.values = {1, 4, 1, 0, 2, 3};
+  std::vector<Variable> leaves = leaves_of(layer);
+  leaves.push_back(leaves_of(table)[0]);
+  expect_gradients([&] { return std::vector<Variable>{tanh(layer(table(ids)))}; }, leaves);
+}
+
+}  // namespace
+}  // namespace lookback

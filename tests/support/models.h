@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/build.h"
+#include "support/layers.h"
+
+namespace lookback::testing {
+
+/// One of the models that the tests go through.
+struct ModelKind {
+  std::string cell = "gru";
+  bool attention = false;
+  bool bidirectional = false;  ///< with a bridge, as the sizes differ
+  int64_t layers = 1;
+  double dropout = 0;
+
+  std::string name() const {
+    return cell + (attention ? ", bahdanau" : ", fixed context") +
+           (bidirectional ? ", both ways" : ", forward") +
+           format(", {} layers, dropout {}", layers, dropout);
+  }
+  std::string yaml(int64_t embedding, int64_t hidden) const {
+    return format(
+        "model:\n"
+        "  encoder: {{cell: {0}, embedding: {1}, hidden: {2}, layers: {3}, bidirectional: {4}, "
+        "dropout: {5}}}\n"
+        "  decoder: {{cell: {0}, embedding: {1}, hidden: {2}, layers: {3}, dropout: {5}, "
+        "initial_state: {6}}}\n"
+        "  attention: {{type: {7}}}\n",
+        cell, embedding, hidden, layers, bidirectional, dropout, bidirectional ? "bridge" : "last",
+        attention ? "bahdanau" : "none");
+  }
+};
+
+inline std::vector<ModelKind> model_kinds(const std::vector<std::string>& cells = {"rnn", "gru",
+                                                                                   "lstm"}) {
+  std::vector<ModelKind> out;
+  for (const std::string& cell : cells)
+    for (bool attention : {false, true})
+      for (bool bidirectional : {false, true})
+        for (int64_t layers : {1, 2})
+          out.push_back({.cell = cell,
+                         .attention = attention,
+                         .bidirectional = bidirectional,
+                         .layers = layers});
+  return out;
+}
+
+/// The model that a config's text describes, with `words` words on both sides and drawn from
+/// `seed`.
+inline std::unique_ptr<EncoderDecoder> build_model(const std::string& yaml, int64_t words,
+                                                   uint64_t seed = 1) {
+  Config source = Config::from_text(yaml, "test.yaml"), resolved;
+  Section root(source, resolved), model = root.section("model");
+  ModelMaker make = read_model(model);
+  refuse_unknown(source, resolved);
+  std::unique_ptr<EncoderDecoder> out = make(words, words);
+  out->initialize(seed);
+  return out;
+}
+
+}  // namespace lookback::testing
