@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/threads.h"
+#include "train/recipe.h"
+#include "train/step.h"
+
+namespace lookback {
+namespace {
+
+/// A config of configs/, and how it is made small enough to learn one batch by heart in a test.
+struct Case {
+  std::string file;
+  std::vector<std::string> small = {};
+  int64_t steps = 300;
+};
+
+const std::vector<std::string> kShort = {"data.task.max_length=8"};
+const std::vector<std::string> kNarrow = {"data.task.max_length=8",  "model.encoder.embedding=32",
+                                          "model.encoder.hidden=64", "model.decoder.embedding=32",
+                                          "model.decoder.hidden=64", "train.optimizer.lr=5e-3"};
+// Dropout keeps a model from learning anything by heart.
+const std::vector<std::string> kNarrowText = {
+    "data.corpus.max_vocabulary=500", "model.encoder.embedding=32", "model.encoder.hidden=32",
+    "model.encoder.dropout=0",        "model.decoder.embedding=32", "model.decoder.hidden=64",
+    "model.decoder.dropout=0",        "train.optimizer.lr=1e-2"};
+
+// Every file of configs/ has a line here.
+const std::vector<Case> kCases = {
+    {"bench/gru_bahdanau.yaml", kNarrow},
+    {"bench/gru_fixed.yaml", kNarrow},
+    {"bench/lstm_fixed.yaml", kNarrow},
+    {"bench/toy.yaml", kNarrow},
+    {"copy_bahdanau.yaml", kShort},
+    {"copy_fixed.yaml", kShort},
+    {"multi30k_bahdanau.yaml", kNarrowText, 150},
+    {"reverse_bahdanau.yaml", kShort},
+};
+
+const std::string kFolder = std::string(LOOKBACK_SOURCE_DIR) + "/configs/";
+
+/// Dataset, model and optimiser as a config describes them.
+struct Learner {
+  explicit Learner(const Recipe& recipe)
+      : data(make_dataset(recipe.data, recipe.seed, recipe.train.batch)),
+        model(recipe.model(data->source_vocabulary().size(), data->target_vocabulary().size())) {
+    model->initialize(recipe.seed);
+    parameters = model->parameters();
+    optimizer = recipe.train.optimizer.make(parameters);
+  }
+
+  /// One step of training at a constant rate; the nll before it.
+  double step(const Recipe& recipe, const Batch& batch, uint64_t number) {
+    Pass pass{.training = true, .key = {.seed = recipe.seed, .step = number}};
+    StepResult result = forward_backward(*model, parameters, {batch}, pass, {.shards = 1});
+    EXPECT_TRUE(result.gradients.not_finite.empty());
+    optimizer->step(result.gradients, recipe.train.optimizer.rate,
+                    clip_factor(result.gradients.norm, recipe.train.clip_norm));
+    return result.nll;
+  }
+
+  std::unique_ptr<Dataset> data;
+  std::unique_ptr<EncoderDecoder> model;
+  std::vector<Module::Named> parameters;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+class ConfigFile : public testing::TestWithParam<Case> {
+ protected:
+  // Small work on one thread: teams would only get in the way of tests that run beside this one.
+  void SetUp() override { set_threads(1); }
+  void TearDown() override { set_threads(available_cores()); }
+
+  /// Reads the config; empty text where its corpus is at hand, else the file that is missing.
+  std::string read(const std::vector<std::string>& changes) {
+    Config config = Config::from_file(kFolder + GetParam().file);
+    for (const std::string& change : changes) config.set(change);
+    recipe_ = read_recipe(config);
+    if (auto* corpus = std::get_if<CorpusOptions>(&recipe_.data))
+      for (const TextPair* pair : {&corpus->train, &corpus->valid, &corpus->test})
+        for (const std::string& path : {pair->source, pair->target})
+          if (!path.empty() && !std::filesystem::exists(path)) return path;
+    return "";
+  }
+
+  Recipe recipe_;
+};
+
+TEST_P(ConfigFile, IsBuiltAndStepped) {
+  if (std::string missing = read({}); !missing.empty()) GTEST_SKIP() << "needs " << missing;
+  Learner learner(recipe_);
+  EXPECT_GT(learner.data->held_out(Split::kValid).size(), 0u);
+  // A model that knows nothing gives every token of the vocabulary about the same probability.
+  double uniform = std::log(static_cast<double>(learner.data->target_vocabulary().size()));
+  for (uint64_t step = 0; step < 2; ++step) {
+    Batch batch = make_batch(learner.data->training_examples(static_cast<int64_t>(step)));
+    EXPECT_NEAR(learner.step(recipe_, batch, step), uniform, 0.5);
+  }
+}
+
+TEST_P(ConfigFile, LearnsOneBatchByHeart) {
+  if (std::string missing = read(GetParam().small); !missing.empty())
+    GTEST_SKIP() << "needs " << missing;
+  Learner learner(recipe_);
+  std::vector<Example> examples;
+  for (int64_t step = 0; examples.size() < 4; ++step)  // one each of four batches: other lengths
+    examples.push_back(learner.data->training_examples(step).front());
+  Batch batch = make_batch(examples);
+  double nll = 0;
+  for (int64_t step = 0; step < GetParam().steps; ++step)
+    nll = learner.step(recipe_, batch, static_cast<uint64_t>(step));
+  EXPECT_LT(nll, 0.05) << "nats a token after " << GetParam().steps << " steps";
+}
+
+INSTANTIATE_TEST_SUITE_P(Configs, ConfigFile, testing::ValuesIn(kCases),
+                         [](const testing::TestParamInfo<Case>& info) {
+                           std::string name = info.param.file.substr(0, info.param.file.find('.'));
+                           std::replace(name.begin(), name.end(), '/', '_');
+                           return name;
+                         });
+
+TEST(Configs, EveryFileIsTested) {
+  std::set<std::string> files, tested;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kFolder))
+    if (entry.path().extension() == ".yaml")
+      files.insert(std::filesystem::relative(entry.path(), kFolder).string());
+  for (const Case& c : kCases) tested.insert(c.file);
+  EXPECT_EQ(files, tested);
+}
+
+}  // namespace
+}  // namespace lookback

@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "train/trainer.h"
+
+namespace lookback {
+namespace {
+
+/// Trains configs/NAME as it stands and measures it by length on 1,000 sentences never seen.
+Evaluation learn(const std::string& name) {
+  Config config = Config::from_file(std::string(LOOKBACK_SOURCE_DIR) + "/configs/" + name);
+  config.set("train.shards=2");  // the bits of this test do not depend on the machine
+  TrainResult trained = train(read_recipe(config), {});
+  Evaluation out = evaluate(*trained.model, trained.data->held_out(Split::kTest), {.bucket = 1});
+  EXPECT_EQ(out.all.examples, 1000);
+  EXPECT_EQ(out.by_length.size(), 20u);
+  return out;
+}
+
+TEST(LearnCopy, WithAttentionEveryLengthIsRight) {
+  for (const Evaluation::Length& row : learn("copy_bahdanau.yaml").by_length)
+    EXPECT_GE(row.measures.sequence_accuracy, 0.98) << row.from << " letters";
+}
+
+TEST(LearnCopy, AFixedContextForgets) {
+  for (const Evaluation::Length& row : learn("copy_fixed.yaml").by_length) {
+    double right = row.measures.sequence_accuracy;
+    EXPECT_TRUE(row.from > 4 || right >= 0.9) << right << " at " << row.from << " letters";
+    EXPECT_TRUE(row.from < 14 || right <= 0.05) << right << " at " << row.from << " letters";
+  }
+}
+
+}  // namespace
+}  // namespace lookback
