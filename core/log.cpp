@@ -4,7 +4,11 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -33,6 +37,7 @@ struct Log {
   spdlog::logger terminal;
   std::unique_ptr<spdlog::logger> file;
   std::string path, trouble;  // of the file
+  std::string status;         // as shown now, already cut
 
   Log() : terminal("terminal", std::make_shared<spdlog::sinks::stderr_sink_st>()) {
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
@@ -42,15 +47,37 @@ struct Log {
   }
 
   void write(spdlog::level::level_enum level, const std::string& text) {
-    terminal.log(level, text);
+    if (level > spdlog::level::debug) {
+      erase_status();
+      terminal.log(level, text);
+      draw_status();
+    }
     if (!file) return;
-    file->log(level, text);
+    file->log(std::max(level, spdlog::level::info), text);
     if (trouble.empty()) return;
     file.reset();
+    erase_status();
     terminal.warn("the log goes on without its file {}: {}", path, trouble);
+    draw_status();
     trouble.clear();
   }
+
+  void erase_status() const {
+    if (!status.empty()) std::fputs("\r\x1b[K", stderr);
+  }
+  void draw_status() const {
+    std::fputs(status.c_str(), stderr);
+    std::fflush(stderr);
+  }
 };
+
+/// The text cut to fit one row of the terminal, so that it can be erased again.
+std::string fitted(const std::string& text) {
+  winsize size{};
+  size_t columns =
+      ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+  return text.substr(0, columns - 1);
+}
 
 Log& log() {
   static Log log;
@@ -61,6 +88,7 @@ Log& log() {
 
 void log_line(LogLevel level, const std::string& text) {
   spdlog::level::level_enum to = spdlog::level::info;
+  if (level == LogLevel::kDetail) to = spdlog::level::debug;
   if (level == LogLevel::kWarning) to = spdlog::level::warn;
   if (level == LogLevel::kError) to = spdlog::level::err;
   std::lock_guard lock(log().mutex);
@@ -88,6 +116,18 @@ void log_to_file(const std::string& path) {
 void log_close_file() {
   std::lock_guard lock(log().mutex);
   log().file.reset();
+}
+
+bool log_has_status() {
+  return ::isatty(STDERR_FILENO) == 1;
+}
+
+void log_status(const std::string& text) {
+  if (!log_has_status()) return;
+  std::lock_guard lock(log().mutex);
+  log().erase_status();
+  log().status = fitted(text);
+  log().draw_status();
 }
 
 void set_log_quiet(bool quiet) {

@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "cli/cli.h"
+#include "core/log.h"
+#include "train/measure.h"
+
+namespace lookback::cli {
+namespace {
+
+std::string table(const BenchOptions& options, const BenchResult& r) {
+  std::string text;
+  auto row = [&](const char* name, const std::string& value) {
+    text += format("{:<22}{}\n", name, value);
+  };
+  row("batch", format("B={} S={} T={}, {} timed", options.batch, options.source_length,
+                      options.target_length, counted(options.steps, "step")));
+  row("model", counted(r.parameters, "parameter"));
+  row("threads, shards", format("{}, {}", r.threads, r.shards));
+  row("step", format("{:.2f} ms median, {:.2f} ms least", r.step_ms, r.min_ms));
+  row("target tokens", format("{:.0f} a second", r.tokens_per_second));
+  row("matrix products", format("{:.1f} GFLOP/s of a peak of {:.1f}: {:.0f}%", r.gemm_gflops,
+                                r.peak_gflops, 100 * r.gemm_gflops / r.peak_gflops));
+  row("peak resident memory", format("{:.0f} MB", r.peak_rss_mb));
+  row("page faults", format("{:.1f} a step", r.page_faults));
+  return text;
+}
+
+}  // namespace
+
+int bench(const Words& words) {
+  std::string path;
+  std::vector<std::string> settings;
+  BenchOptions options;
+  bool json = false;
+  Arguments arguments(
+      "bench",
+      "Times whole training steps of a configuration's model (forward, backward, clipping, "
+      "optimiser)\n"
+      "on random data of an exact shape, after 3 steps that do not count.",
+      "  lookback bench configs/bench/gru_bahdanau.yaml --batch 64 --source-length 30 "
+      "--target-length 30 --steps 30");
+  arguments.needed("CONFIG", path, "A configuration; its vocabulary is used, its data is not");
+  arguments.texts("--set", "KEY=VALUE", settings,
+                  "Set a key of the configuration; may be repeated");
+  arguments.whole("--batch", options.batch, between(1, 1e6),
+                  format("Sentences (default {})", options.batch));
+  arguments.whole("--source-length", options.source_length, between(1, 1e5),
+                  format("Source tokens, end mark included (default {})", options.source_length));
+  arguments.whole("--target-length", options.target_length, between(1, 1e5),
+                  format("Target tokens, end mark included (default {})", options.target_length));
+  arguments.whole("--steps", options.steps, between(1, 1e6),
+                  format("Timed steps (default {})", options.steps));
+  arguments.flag("--json", json, "Print one JSON object");
+  arguments.threads();
+  if (!arguments.parse(words)) return 0;
+
+  // More would not fit any memory, and asking for it could take the machine down.
+  constexpr int64_t kMostTokens = 10'000'000;
+  int64_t longest = std::max(options.source_length, options.target_length);
+  if (options.batch > kMostTokens / longest)
+    fail_user("bench: {} sentences of {} tokens are more than {} tokens in all", options.batch,
+              longest, kMostTokens);
+
+  Config config = Config::from_file(path);
+  for (const std::string& setting : settings) config.set(setting);
+  if (int64_t threads = arguments.given_threads()) config.set(format("train.threads={}", threads));
+  BenchResult result = lookback::bench(read_recipe(config), options);
+  if (json) {
+    print_json(result.json());
+  } else {
+    print(table(options, result));
+  }
+  return 0;
+}
+
+}  // namespace lookback::cli
