@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -107,6 +111,36 @@ TEST(ParallelTasks, AnExceptionArrivesAtTheCaller) {
     parallel_tasks(4, [&](int64_t) { ++after; });
     EXPECT_EQ(after, 4);
   }
+}
+
+TEST(ParallelTasks, CallersFromSeveralThreadsDoNotDisturbOneAnother) {
+  WithThreads restore;
+  set_threads(2);
+  std::atomic<int64_t> sum{0};
+  auto caller = [&] {
+    for (int round = 0; round < 200; ++round) parallel_tasks(7, [&](int64_t i) { sum += i; });
+  };
+  std::thread a(caller), b(caller), c(caller);
+  a.join();
+  b.join();
+  c.join();
+  EXPECT_EQ(sum, 3 * 200 * 21);
+}
+
+TEST(ParallelTasks, AChildProcessHasATeamOfItsOwn) {
+  WithThreads restore;
+  set_threads(2);
+  parallel_tasks(4, [](int64_t) {});
+  pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> done{0};
+    alarm(20);  // a child that waits for its parent's threads would wait for ever
+    parallel_tasks(4, [&](int64_t) { ++done; });
+    _exit(done == 4 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
