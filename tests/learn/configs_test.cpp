@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <ostream>
 #include <set>
 #include <string>
 #include <variant>
@@ -21,6 +22,9 @@ struct Case {
   std::vector<std::string> small = {};
   int64_t steps = 300;
 };
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.file;
+}  // found by GoogleTest
 
 const std::vector<std::string> kShort = {"data.task.max_length=8"};
 const std::vector<std::string> kNarrow = {"data.task.max_length=8",  "model.encoder.embedding=32",
