@@ -15,7 +15,8 @@ bool broadcasts_to(const Shape& from, const Shape& to) {
   return true;
 }
 
-/// Whether `shape` is the tail of `whole`, as a bias (D) is of (B, S, D): then whole rows are summed.
+/// Whether `shape` is the tail of `whole`, as a bias (D) is of (B, S, D): then whole rows are
+/// summed.
 bool is_tail(const Shape& shape, const Shape& whole) {
   if (shape.rank() > whole.rank()) return false;
   for (int i = 1; i <= shape.rank(); ++i)
@@ -45,8 +46,8 @@ void add_column_sums(const Real* in, int64_t rows, int64_t columns, Real* sums) 
 
 Tensor sum_to(const char* op, int input, const Tensor& gradient, const Shape& shape) {
   if (!broadcasts_to(shape, gradient.shape()))
-    fail("[{}] the gradient of input {} has shape {}, the input {}", op, input, gradient.shape().text(),
-         shape.text());
+    fail("[{}] the gradient of input {} has shape {}, the input {}", op, input,
+         gradient.shape().text(), shape.text());
   Tensor out = Tensor::zeros(shape);
   const Real* in = gradient.data();
   Real* sum = out.data();
@@ -55,7 +56,8 @@ Tensor sum_to(const char* op, int input, const Tensor& gradient, const Shape& sh
     add_column_sums(in, rows, columns, sum);
     return out;
   }
-  for_broadcast(gradient.shape(), shape, shape, [&](int64_t i, int64_t to, int64_t) { sum[to] += in[i]; });
+  for_broadcast(gradient.shape(), shape, shape,
+                [&](int64_t i, int64_t to, int64_t) { sum[to] += in[i]; });
   return out;
 }
 

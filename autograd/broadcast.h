@@ -10,16 +10,17 @@ void add_into(Tensor& to, const Tensor& from);
 /// sums[c] += the sum of column c of a (rows, columns) matrix; the order of the sum is fixed.
 void add_column_sums(const Real* in, int64_t rows, int64_t columns, Real* sums);
 
-/// Sums a gradient over the dimensions in which an input of shape `shape` was broadcast. Throws, naming op
-/// and input, when `gradient` is not of a shape that `shape` broadcasts to.
+/// Sums a gradient over the dimensions in which an input of shape `shape` was broadcast. Throws,
+/// naming op and input, when `gradient` is not of a shape that `shape` broadcasts to.
 Tensor sum_to(const char* op, int input, const Tensor& gradient, const Shape& shape);
 
-/// For each output element in row-major order, calls f(output index, a index, b index), where a and b are
-/// broadcast to `out`. The innermost dimension is run as one loop.
+/// For each output element in row-major order, calls f(output index, a index, b index), where a and
+/// b are broadcast to `out`. The innermost dimension is run as one loop.
 template <class F>
 void for_broadcast(const Shape& out, const Shape& a, const Shape& b, F&& f) {
   int rank = out.rank();
-  int64_t stride_a[Shape::kMaxRank] = {}, stride_b[Shape::kMaxRank] = {}, index[Shape::kMaxRank] = {};
+  int64_t stride_a[Shape::kMaxRank] = {}, stride_b[Shape::kMaxRank] = {},
+          index[Shape::kMaxRank] = {};
   auto strides = [&](const Shape& shape, int64_t* stride) {
     int64_t step = 1;
     for (int i = shape.rank() - 1; i >= 0; --i) {

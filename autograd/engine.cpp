@@ -37,8 +37,8 @@ class Walk {
     return place->second.gradients[output];
   }
 
-  /// Gradients are handed on without copying, so a tensor may wait in two places; whoever adds to it first
-  /// takes a copy.
+  /// Gradients are handed on without copying, so a tensor may wait in two places; whoever adds to
+  /// it first takes a copy.
   static void make_own(Tensor& tensor) {
     if (!tensor.unique()) tensor = tensor.clone();
   }
@@ -113,7 +113,8 @@ Gradients backward(const Variable& result, const Tensor& seed) {
   if (!result.requires_grad())
     fail("[backward] the result depends on nothing that requires a gradient");
   if (seed.shape() != result.shape())
-    fail("[backward] the seed has shape {}, the result {}", seed.shape().text(), result.shape().text());
+    fail("[backward] the seed has shape {}, the result {}", seed.shape().text(),
+         result.shape().text());
   NoGrad no_history;
   Walk walk;
   Gradients out;
@@ -133,7 +134,8 @@ Gradients backward(const Variable& result, const Tensor& seed) {
 
 Gradients backward(const Variable& loss) {
   if (loss.count() != 1)
-    fail("[backward] a loss has one element, this has shape {}; sum it, or give a seed", loss.shape().text());
+    fail("[backward] a loss has one element, this has shape {}; sum it, or give a seed",
+         loss.shape().text());
   return backward(loss, Tensor::full(loss.shape(), 1));
 }
 

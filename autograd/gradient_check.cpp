@@ -38,10 +38,12 @@ GradientCheck check_gradients_of(const std::function<std::vector<Variable>()>& f
       values[i] = before;
       double difference = (up - down) / (2 * step);
       double ours = gradient.defined() ? gradient.values()[i] : 0;
-      double error = std::abs(ours - difference) / std::max({1.0, std::abs(ours), std::abs(difference)});
+      double error =
+          std::abs(ours - difference) / std::max({1.0, std::abs(ours), std::abs(difference)});
       if (!(error <= out.worst)) {  // a NaN counts as the worst
         out.worst = std::isnan(error) ? INFINITY : error;
-        out.where = format("input {}, element {}: backward {}, difference {}", l, i, ours, difference);
+        out.where =
+            format("input {}, element {}: backward {}, difference {}", l, i, ours, difference);
       }
     }
   }

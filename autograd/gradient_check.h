@@ -13,10 +13,10 @@ struct GradientCheck {
   std::string where;  ///< `input 1, element 7: backward 0.25, difference 0.2499`
 };
 
-/// Holds backward() against central differences, (L(x + h) - L(x - h)) / 2h, for every element of every
-/// input. The loss L = sum_i c_i y_i over all results has a different coefficient for each element, so that
-/// a transposed or mixed-up gradient cannot pass, as it can through a plain sum. Worth doing in the double
-/// build alone: a float leaves about three digits.
+/// Holds backward() against central differences, (L(x + h) - L(x - h)) / 2h, for every element of
+/// every input. The loss L = sum_i c_i y_i over all results has a different coefficient for each
+/// element, so that a transposed or mixed-up gradient cannot pass, as it can through a plain sum.
+/// Worth doing in the double build alone: a float leaves about three digits.
 GradientCheck check_gradients(
     const std::function<std::vector<Variable>(const std::vector<Variable>&)>& function,
     const std::vector<Tensor>& inputs, double step = 1e-5);

@@ -12,8 +12,8 @@
 
 namespace lookback {
 
-/// Where an op's backward puts the gradients of its inputs. It only gets what it asks for, and the engine
-/// sums dimensions that were broadcast and checks every shape.
+/// Where an op's backward puts the gradients of its inputs. It only gets what it asks for, and the
+/// engine sums dimensions that were broadcast and checks every shape.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
@@ -23,16 +23,17 @@ class GradientSink {
   virtual void add(int i, Tensor gradient) = 0;
   /// The input's gradient so far (zeros at first), to be added into in place.
   virtual Tensor& accumulated(int i) = 0;
-  /// Adds the product a b to the gradient seen as a matrix of (rows, columns) = Shape::rows(), columns().
+  /// Adds the product a b to the gradient seen as a matrix of (rows, columns) = Shape::rows(),
+  /// columns().
   virtual void add_product(int i, const MatrixView& a, const MatrixView& b) = 0;
 };
 
 /// Gradients that reach an op's results; undefined where none does.
 using OutputGradients = std::span<const Tensor>;
 
-/// One op in the graph: what it came from and how gradients pass through it. It does not hold its results;
-/// a backward that needs values keeps the tensors (never Variables: history is kept by `inputs` alone, so
-/// that tearing down a long chain stays iterative).
+/// One op in the graph: what it came from and how gradients pass through it. It does not hold its
+/// results; a backward that needs values keeps the tensors (never Variables: history is kept by
+/// `inputs` alone, so that tearing down a long chain stays iterative).
 class Node {
  public:
   struct Edge {
@@ -49,7 +50,8 @@ class Node {
   virtual void backward(OutputGradients gradients, GradientSink& into) const = 0;
 
   const char* op;
-  /// Grows with creation, so that every node is younger than its inputs: backward walks by falling id.
+  /// Grows with creation, so that every node is younger than its inputs: backward walks by falling
+  /// id.
   const uint64_t id;
   const std::vector<Shape> results;
   const std::vector<Shape> input_shapes;
@@ -65,11 +67,12 @@ class Node {
 ///       if (into.wants(1)) into.add(1, times(g[0], a));
 ///     });
 ///
-/// Where no input requires a gradient, or recording is off, the result is a constant and the backward is
-/// dropped with the tensors it holds.
+/// Where no input requires a gradient, or recording is off, the result is a constant and the
+/// backward is dropped with the tensors it holds.
 class GraphBuilder {
  public:
-  GraphBuilder(const char* op, std::vector<Variable> inputs) : op_(op), inputs_(std::move(inputs)) {}
+  GraphBuilder(const char* op, std::vector<Variable> inputs)
+      : op_(op), inputs_(std::move(inputs)) {}
 
   /// Whether a backward will be kept; an op may skip saving what only backward needs.
   bool records() const;

@@ -10,9 +10,9 @@
 
 namespace lookback {
 
-// Every op, in one place. Each is one function with its backward beside it, in autograd/ops/. Shapes in
-// docstrings name the dimensions; `...` stands for any leading ones. B sentences, S or T positions,
-// D units, V words.
+// Every op, in one place. Each is one function with its backward beside it, in autograd/ops/.
+// Shapes in docstrings name the dimensions; `...` stands for any leading ones. B sentences, S or T
+// positions, D units, V words.
 
 // --- arithmetic.cpp: element by element, broadcasting as NumPy does
 Variable add(const Variable& a, const Variable& b);
@@ -20,9 +20,15 @@ Variable subtract(const Variable& a, const Variable& b);
 Variable multiply(const Variable& a, const Variable& b);
 /// factor * a
 Variable scale(const Variable& a, Real factor);
-inline Variable operator+(const Variable& a, const Variable& b) { return add(a, b); }
-inline Variable operator-(const Variable& a, const Variable& b) { return subtract(a, b); }
-inline Variable operator*(const Variable& a, const Variable& b) { return multiply(a, b); }
+inline Variable operator+(const Variable& a, const Variable& b) {
+  return add(a, b);
+}
+inline Variable operator-(const Variable& a, const Variable& b) {
+  return subtract(a, b);
+}
+inline Variable operator*(const Variable& a, const Variable& b) {
+  return multiply(a, b);
+}
 
 // --- activations.cpp
 Variable tanh(const Variable& x);
@@ -32,11 +38,13 @@ Variable exp(const Variable& x);
 Variable log(const Variable& x);
 
 // --- linear.cpp
-/// (..., M, K) x (..., K, N) -> (..., M, N), leading dimensions equal; or (..., K) x (K, N) -> (..., N).
+/// (..., M, K) x (..., K, N) -> (..., M, N), leading dimensions equal; or (..., K) x (K, N) ->
+/// (..., N).
 Variable matmul(const Variable& a, const Variable& b);
 /// y = x W^T + b: (..., I), (O, I), (O) -> (..., O). An undefined bias is none.
 Variable linear(const Variable& x, const Variable& weight, const Variable& bias = {});
-/// y = base + x W^T: (..., I), (O, I), (..., O) -> (..., O), without a tensor for the product alone.
+/// y = base + x W^T: (..., I), (O, I), (..., O) -> (..., O), without a tensor for the product
+/// alone.
 Variable linear_add(const Variable& x, const Variable& weight, const Variable& base);
 
 // --- shapes.cpp
@@ -59,8 +67,8 @@ Variable sum(const Variable& x);   ///< of all elements, a scalar
 Variable mean(const Variable& x);  ///< of all elements, a scalar
 
 // --- softmax.cpp
-/// Along the last dimension: y_j = e^(x_j) / sum_k e^(x_k). With a mask, (B, S) scores get weight exactly 0
-/// where it is false, and a row that allows nothing gives zeros with zero gradient.
+/// Along the last dimension: y_j = e^(x_j) / sum_k e^(x_k). With a mask, (B, S) scores get weight
+/// exactly 0 where it is false, and a row that allows nothing gives zeros with zero gradient.
 Variable softmax(const Variable& x, const Mask& mask = {});
 /// x_j - log sum_k e^(x_k) along the last dimension.
 Variable log_softmax(const Variable& x);
@@ -70,26 +78,32 @@ Variable log_softmax(const Variable& x);
 Variable embedding(const Variable& weight, const IdMatrix& ids);
 
 // --- dropout.cpp
-/// Each element is 0 with probability p, else x / (1 - p) (Srivastava et al., 2014). Row b of the first
-/// dimension draws from its own stream of `key` (index b added), so the draw does not depend on threads.
+/// Each element is 0 with probability p, else x / (1 - p) (Srivastava et al., 2014). Row b of the
+/// first dimension draws from its own stream of `key` (index b added), so the draw does not depend
+/// on threads.
 Variable dropout(const Variable& x, double p, const RandomKey& key);
 
 // --- cross_entropy.cpp
 struct CrossEntropyOptions {
-  Id ignore = 0;               ///< targets of this id (padding) count for nothing
-  double divide_by = 1;        ///< the sum over tokens is divided by this
-  double label_smoothing = 0;  ///< share e of the target spread over all V words (Szegedy et al., 2016)
+  Id ignore = 0;         ///< targets of this id (padding) count for nothing
+  double divide_by = 1;  ///< the sum over tokens is divided by this
+  double label_smoothing =
+      0;  ///< share e of the target spread over all V words (Szegedy et al., 2016)
 };
-/// -sum_t [(1 - e) log p(target_t) + e / V sum_v log p(v)] / divide_by, log p = log_softmax(logits):
-/// logits (B, T, V), targets (B, T) -> a scalar. Softmax is computed again in backward rather than kept.
+/// -sum_t [(1 - e) log p(target_t) + e / V sum_v log p(v)] / divide_by, log p =
+/// log_softmax(logits): logits (B, T, V), targets (B, T) -> a scalar. Softmax is computed again in
+/// backward rather than kept.
 Variable cross_entropy(const Variable& logits, const IdMatrix& targets,
                        const CrossEntropyOptions& options = {});
 
-// --- cells.cpp: the pointwise half of a recurrent cell, from x = W_ih x_t + b_ih and h = W_hh h_(t-1) + b_hh
+// --- cells.cpp: the pointwise half of a recurrent cell, from x = W_ih x_t + b_ih and h = W_hh
+// h_(t-1) + b_hh
 /// Vanilla: tanh(x + h), each (B, D).
 Variable rnn_gates(const Variable& x, const Variable& h);
-/// GRU (Cho et al., 2014, in PyTorch's form): x, h (B, 3D) in order r, z, n; previous (B, D) -> h' (B, D).
-///     r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r * h_n)   h' = (1 - z) n + z previous
+/// GRU (Cho et al., 2014, in PyTorch's form): x, h (B, 3D) in order r, z, n; previous (B, D) -> h'
+/// (B, D).
+///     r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r * h_n)   h' = (1 - z) n +
+///     z previous
 Variable gru_gates(const Variable& x, const Variable& h, const Variable& previous);
 struct LstmState {
   Variable hidden, cell;
@@ -105,19 +119,19 @@ struct SequenceInput {
   Variable x;                     ///< (B, S, E)
   Variable weight_ih, weight_hh;  ///< (G, E), (G, D); G = D, 3D or 4D as in PyTorch
   Variable bias_ih, bias_hh;      ///< (G)
-  Variable hidden, cell_state;    ///< (B, D) to start from; undefined is zero. cell_state: LSTM alone
-  Lengths lengths;                ///< (B)
-  bool reverse = false;           ///< from each sentence's own last token to its first
+  Variable hidden, cell_state;  ///< (B, D) to start from; undefined is zero. cell_state: LSTM alone
+  Lengths lengths;              ///< (B)
+  bool reverse = false;         ///< from each sentence's own last token to its first
 };
 struct SequenceOutput {
   Variable states;     ///< (B, S, D), zero at padded positions
   Variable last;       ///< (B, D), the state after each sentence's own last step
   Variable last_cell;  ///< (B, D) for an LSTM, else undefined
 };
-/// A whole recurrent layer over sentences of different lengths, as one op. The sentences are packed by
-/// length, so padding costs nothing and changes nothing: the input product of all positions is one GEMM,
-/// each step multiplies only the sentences that still run, and the weight gradients of all steps are one
-/// GEMM each. Equal to stepping the cell by cell ops, which tests hold it to.
+/// A whole recurrent layer over sentences of different lengths, as one op. The sentences are packed
+/// by length, so padding costs nothing and changes nothing: the input product of all positions is
+/// one GEMM, each step multiplies only the sentences that still run, and the weight gradients of
+/// all steps are one GEMM each. Equal to stepping the cell by cell ops, which tests hold it to.
 SequenceOutput recurrent_sequence(const SequenceInput& in);
 
 // --- additive_attention.cpp
@@ -127,8 +141,8 @@ struct Attended {
 };
 /// Bahdanau et al., 2015, for one query a sentence:
 ///     e_j = v . tanh(q + k_j)   a = softmax(e)   context = sum_j a_j h_j
-/// query (B, A) and keys (B, S, A) are projected already, v (A), values h (B, S, D). The (B, S, A) tensor
-/// of tanh is never kept; backward computes it again, sentence by sentence.
+/// query (B, A) and keys (B, S, A) are projected already, v (A), values h (B, S, D). The (B, S, A)
+/// tensor of tanh is never kept; backward computes it again, sentence by sentence.
 Attended additive_attention(const Variable& query, const Variable& keys, const Variable& v,
                             const Variable& values, const Mask& mask);
 

@@ -41,8 +41,8 @@ Node::Node(const char* op, std::vector<Shape> results, std::vector<Shape> input_
     : op(op), id(next_id()), results(std::move(results)), input_shapes(std::move(input_shapes)) {}
 
 Node::~Node() {
-  // Dropping the inputs one inside another would overflow the stack on a long chain. Nodes that nobody else
-  // holds are taken apart here, one after the other.
+  // Dropping the inputs one inside another would overflow the stack on a long chain. Nodes that
+  // nobody else holds are taken apart here, one after the other.
   std::vector<Edge> doomed = std::move(inputs);
   while (!doomed.empty()) {
     std::shared_ptr<Node> node = std::move(doomed.back().node);

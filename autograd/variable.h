@@ -11,11 +11,12 @@ namespace lookback {
 class Node;
 class Gradients;
 
-/// A tensor that remembers how it was computed. Copying a Variable shares the tensor and its history.
+/// A tensor that remembers how it was computed. Copying a Variable shares the tensor and its
+/// history.
 ///
-/// A Variable made from a tensor is a *leaf*: a constant, or, with requires_grad, something a gradient is
-/// wanted for. The ops of autograd/ops.h make new Variables from old ones; backward() walks from a result
-/// to its leaves. A Variable never holds a gradient: backward() returns them.
+/// A Variable made from a tensor is a *leaf*: a constant, or, with requires_grad, something a
+/// gradient is wanted for. The ops of autograd/ops.h make new Variables from old ones; backward()
+/// walks from a result to its leaves. A Variable never holds a gradient: backward() returns them.
 class Variable {
  public:
   Variable() = default;
@@ -34,8 +35,8 @@ class Variable {
   bool is_leaf() const;
   /// The same value without history.
   Variable detach() const { return Variable(value_); }
-  /// A leaf's tensor, to be changed in place by an optimiser or a loader. No graph that holds it may still
-  /// be walked afterwards.
+  /// A leaf's tensor, to be changed in place by an optimiser or a loader. No graph that holds it
+  /// may still be walked afterwards.
   Tensor& leaf_value();
 
   const std::shared_ptr<Node>& node() const { return node_; }
@@ -59,12 +60,13 @@ class Gradients {
  private:
   friend Gradients backward(const Variable& result, const Tensor& seed);
   std::unordered_map<const Node*, Tensor> by_leaf_;
-  std::vector<std::shared_ptr<Node>> alive_;  // so that no address is used twice while this map lives
+  std::vector<std::shared_ptr<Node>>
+      alive_;  // so that no address is used twice while this map lives
 };
 
-/// d(result)/d(leaf) for every leaf, times `seed` (of the result's shape). The graph is left as it was:
-/// a second call gives the same answer. Intermediate gradients are freed as they are consumed. Two threads
-/// may call it at the same time, over the same leaves or the same graph.
+/// d(result)/d(leaf) for every leaf, times `seed` (of the result's shape). The graph is left as it
+/// was: a second call gives the same answer. Intermediate gradients are freed as they are consumed.
+/// Two threads may call it at the same time, over the same leaves or the same graph.
 Gradients backward(const Variable& result, const Tensor& seed);
 /// For a result with one element; the seed is 1.
 Gradients backward(const Variable& loss);

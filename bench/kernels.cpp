@@ -1,5 +1,5 @@
-// The elementwise kernels against the plain loop that they replace, at 65,536 elements, and the matrix
-// product at the sizes of a training step. Run: ./dev bench
+// The elementwise kernels against the plain loop that they replace, at 65,536 elements, and the
+// matrix product at the sizes of a training step. Run: ./dev bench
 
 #include <benchmark/benchmark.h>
 
@@ -17,7 +17,8 @@ constexpr int64_t kCount = 65536;
 
 std::vector<Real> inputs() {
   std::vector<Real> x(kCount);
-  for (int64_t i = 0; i < kCount; ++i) x[static_cast<size_t>(i)] = static_cast<Real>(8 * std::sin(0.37 * i));
+  for (int64_t i = 0; i < kCount; ++i)
+    x[static_cast<size_t>(i)] = static_cast<Real>(8 * std::sin(0.37 * i));
   return x;
 }
 
@@ -57,12 +58,20 @@ BENCHMARK(kernel<loop<plain_exp>>)->Name("exp/plain_loop");
 void product(benchmark::State& state) {
   int64_t m = state.range(0), n = state.range(1), k = state.range(2);
   set_threads(1);
-  std::vector<Real> a(static_cast<size_t>(m * k), 1), b(static_cast<size_t>(n * k), 1), c(static_cast<size_t>(m * n));
-  for (auto _ : state) gemm(matrix(a.data(), m, k), transposed(matrix(b.data(), n, k)), mutable_matrix(c.data(), m, n));
+  std::vector<Real> a(static_cast<size_t>(m * k), 1), b(static_cast<size_t>(n * k), 1),
+      c(static_cast<size_t>(m * n));
+  for (auto _ : state)
+    gemm(matrix(a.data(), m, k), transposed(matrix(b.data(), n, k)),
+         mutable_matrix(c.data(), m, n));
   state.counters["GFLOP/s"] = benchmark::Counter(2e-9 * static_cast<double>(m * n * k),
                                                  benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(product)->Name("gemm")->Args({16, 384, 128})->Args({32, 768, 256})->Args({960, 768, 256})->Args({960, 1000, 512});
+BENCHMARK(product)
+    ->Name("gemm")
+    ->Args({16, 384, 128})
+    ->Args({32, 768, 256})
+    ->Args({960, 768, 256})
+    ->Args({960, 1000, 512});
 
 }  // namespace
 }  // namespace lookback

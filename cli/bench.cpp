@@ -21,7 +21,7 @@ std::string table(const BenchOptions& options, const BenchResult& r) {
   row("matrix products", format("{:.1f} GFLOP/s of a peak of {:.1f}: {:.0f}%", r.gemm_gflops,
                                 r.peak_gflops, 100 * r.gemm_gflops / r.peak_gflops));
   row("peak resident memory", format("{:.0f} MB", r.peak_rss_mb));
-  row("page faults", format("{:.1f} a step", r.page_faults));
+  row("page faults", format("{:.0f} in the median step", r.page_faults));
   return text;
 }
 

@@ -47,7 +47,8 @@ struct Cache {
 };
 
 Cache& cache() {
-  static Cache* instance = new Cache;  // never destroyed: buffers may be freed by other statics at exit
+  static Cache* instance =
+      new Cache;  // never destroyed: buffers may be freed by other statics at exit
   return *instance;
 }
 
@@ -70,7 +71,8 @@ void* cached_allocate(size_t bytes) {
   if (!header) {
     size_t whole = sizeof(Header) + rounded;
     void* raw = std::aligned_alloc(64, (whole + 63) / 64 * 64);
-    if (!raw) fail("[allocate] out of memory: {} bytes asked for, {} in use", bytes, c.in_use.load());
+    if (!raw)
+      fail("[allocate] out of memory: {} bytes asked for, {} in use", bytes, c.in_use.load());
     header = new (raw) Header{size_class, rounded};
     c.system += rounded;
     ++c.allocations;

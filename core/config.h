@@ -11,9 +11,10 @@
 
 namespace lookback {
 
-/// One node of a configuration, read from YAML: nothing, a scalar (kept as text), a list or a map. Every
-/// node knows its place (`configs/copy.yaml:14`), so that whoever refuses its value can say where it stands.
-/// Map order is kept. Duplicate keys, anchors that fail, tabs and the like are refused with their place.
+/// One node of a configuration, read from YAML: nothing, a scalar (kept as text), a list or a map.
+/// Every node knows its place (`configs/copy.yaml:14`), so that whoever refuses its value can say
+/// where it stands. Map order is kept. Duplicate keys, anchors that fail, tabs and the like are
+/// refused with their place.
 class Config {
  public:
   enum class Kind { kNone, kScalar, kList, kMap };
@@ -24,13 +25,16 @@ class Config {
   static Config from_text(const std::string& text, const std::string& name);
 
   /// Applies a command-line override `model.attention.type=luong`; the value is YAML, so
-  /// `train.optimizer={type: sgd, lr: 0.1}` works. Missing maps on the way are made. The place becomes
+  /// `train.optimizer={type: sgd, lr: 0.1}` works. Missing maps on the way are made. The place
+  /// becomes
   /// `--set model.attention.type`.
   void set(const std::string& assignment);
 
   Kind kind() const { return kind_; }
   const std::string& scalar() const { return scalar_; }
-  bool quoted() const { return quoted_; }  ///< the scalar stood in quotes, so it is text and no number
+  bool quoted() const {
+    return quoted_;
+  }  ///< the scalar stood in quotes, so it is text and no number
   const std::vector<Config>& items() const { return items_; }
   const std::vector<std::pair<std::string, Config>>& fields() const { return fields_; }
   const Config* find(const std::string& key) const;  ///< null when absent
@@ -44,7 +48,11 @@ class Config {
   // Writing, for resolved configurations.
   static Config of_scalar(std::string text, bool quoted = false);
   static Config of_list(std::vector<Config> items);
-  static Config of_map() { Config c; c.kind_ = Kind::kMap; return c; }
+  static Config of_map() {
+    Config c;
+    c.kind_ = Kind::kMap;
+    return c;
+  }
   Config& field(const std::string& key);  ///< found, or appended empty
 
  private:
@@ -63,16 +71,25 @@ struct Range {
   bool above_low = false;   ///< low itself is refused
   bool below_high = false;  ///< high itself is refused
 };
-inline Range at_least(double low) { return {.low = low}; }
-inline Range above(double low) { return {.low = low, .above_low = true}; }
-inline Range between(double low, double high) { return {.low = low, .high = high}; }
+inline Range at_least(double low) {
+  return {.low = low};
+}
+inline Range above(double low) {
+  return {.low = low, .above_low = true};
+}
+inline Range between(double low, double high) {
+  return {.low = low, .high = high};
+}
 /// [low, high)
-inline Range from_below(double low, double high) { return {.low = low, .high = high, .below_high = true}; }
+inline Range from_below(double low, double high) {
+  return {.low = low, .high = high, .below_high = true};
+}
 
-/// One map of a configuration while it is read into an Options struct. Each read() looks a key up, checks
-/// its type and range, leaves the option's own default where the key is absent, and records the outcome in
-/// the resolved configuration, so that defaults have one home (the Options struct) and the resolved file
-/// states them all. After everything is read, refuse_unknown() finds the keys that nothing asked for.
+/// One map of a configuration while it is read into an Options struct. Each read() looks a key up,
+/// checks its type and range, leaves the option's own default where the key is absent, and records
+/// the outcome in the resolved configuration, so that defaults have one home (the Options struct)
+/// and the resolved file states them all. After everything is read, refuse_unknown() finds the keys
+/// that nothing asked for.
 ///
 ///     void read(Section& s, GruOptions& o) {
 ///       s.read("hidden", o.hidden, at_least(1));
@@ -95,7 +112,8 @@ class Section {
   void read(const std::string& key, std::vector<double>& value, const Range& range = {});
   void read(const std::string& key, std::vector<std::string>& value);
   /// One of a few words; an unknown one lists them and the nearest.
-  void read_choice(const std::string& key, std::string& value, const std::vector<std::string>& known);
+  void read_choice(const std::string& key, std::string& value,
+                   const std::vector<std::string>& known);
   /// A whole number, or the word `auto`, which gives -1 (and is recorded as `auto`).
   void read_or_auto(const std::string& key, int64_t& value, const Range& range);
   /// A path; relative ones start at the config file's folder and are recorded absolute.
@@ -106,7 +124,8 @@ class Section {
   /// Records a value that was worked out rather than read (`shards` resolved from the cores).
   void record(const std::string& key, const std::string& value);
 
-  /// Throws UserError at the key's place: `file:line: path.key: text`. Without the key, at the map's.
+  /// Throws UserError at the key's place: `file:line: path.key: text`. Without the key, at the
+  /// map's.
   [[noreturn]] void refuse(const std::string& key, const std::string& text) const;
   const std::string& path() const { return path_; }
 
@@ -114,11 +133,12 @@ class Section {
   Section(const Config* source, Config* resolved, std::vector<std::string> keys, std::string place);
   Config& resolved();
   const Config* written(const std::string& key) const;  // null when absent or null
-  [[noreturn]] void refuse_at(const Config& value, const std::string& path, const std::string& text) const;
+  [[noreturn]] void refuse_at(const Config& value, const std::string& path,
+                              const std::string& text) const;
 
   const Config* source_;  // null when the map is absent
-  // Where outcomes are recorded: the root and the keys that lead from it. A pointer to the map itself
-  // would not survive the maps that are recorded after it.
+  // Where outcomes are recorded: the root and the keys that lead from it. A pointer to the map
+  // itself would not survive the maps that are recorded after it.
   Config* root_;
   std::vector<std::string> keys_;
   std::string path_;   // `model.encoder`, empty at the root
@@ -126,7 +146,8 @@ class Section {
 };
 
 /// Throws UserError for the first key of `source` that is not in `resolved`:
-/// `configs/copy.yaml:14: model.encoder.hiden: unknown key; did you mean "hidden"? (known: cell, ...)`.
+/// `configs/copy.yaml:14: model.encoder.hiden: unknown key; did you mean "hidden"? (known: cell,
+/// ...)`.
 void refuse_unknown(const Config& source, const Config& resolved);
 
 /// The known name nearest to a misspelt one by edit distance; empty when none is near.

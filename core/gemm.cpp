@@ -20,9 +20,12 @@ struct Sizes {
 Sizes check(const MatrixView& a, const MatrixView& b, const MutableMatrix& c) {
   int64_t m = a.transposed ? a.columns : a.rows, k = a.transposed ? a.rows : a.columns;
   int64_t k_b = b.transposed ? b.columns : b.rows, n = b.transposed ? b.rows : b.columns;
-  if (k != k_b) fail("[matmul] inner sizes differ: ({}, {}) x ({}, {}); {} must equal {}", m, k, k_b, n, k, k_b);
+  if (k != k_b)
+    fail("[matmul] inner sizes differ: ({}, {}) x ({}, {}); {} must equal {}", m, k, k_b, n, k,
+         k_b);
   if (c.rows != m || c.columns != n)
-    fail("[matmul] the result of ({}, {}) x ({}, {}) is ({}, {}), not ({}, {})", m, k, k_b, n, m, n, c.rows, c.columns);
+    fail("[matmul] the result of ({}, {}) x ({}, {}) is ({}, {}), not ({}, {})", m, k, k_b, n, m, n,
+         c.rows, c.columns);
   return {m, n, k};
 }
 
@@ -48,8 +51,10 @@ constexpr int64_t kBlocks = 8;
 
 }  // namespace
 
-void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c, const GemmOptions& options) {
-  if (options.accumulate && options.bias) fail("[matmul] a bias cannot be added while accumulating");
+void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
+          const GemmOptions& options) {
+  if (options.accumulate && options.bias)
+    fail("[matmul] a bias cannot be added while accumulating");
   auto [m, n, k] = check(a, b, c);
   if (m == 0 || n == 0) return;
   double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);

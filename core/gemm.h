@@ -6,8 +6,8 @@
 
 namespace lookback {
 
-/// A matrix inside a buffer: `rows` x `columns` elements, rows `stride` elements apart. With `transposed`,
-/// the product reads it as its transpose (columns x rows).
+/// A matrix inside a buffer: `rows` x `columns` elements, rows `stride` elements apart. With
+/// `transposed`, the product reads it as its transpose (columns x rows).
 struct MatrixView {
   const Real* data;
   int64_t rows;
@@ -35,16 +35,17 @@ inline MutableMatrix mutable_matrix(Real* data, int64_t rows, int64_t columns) {
 }
 
 struct GemmOptions {
-  bool accumulate = false;     ///< C += A B instead of C = A B
-  const Real* bias = nullptr;  ///< one value a column, added to each row; not together with accumulate
+  bool accumulate = false;  ///< C += A B instead of C = A B
+  const Real* bias =
+      nullptr;  ///< one value a column, added to each row; not together with accumulate
 };
 
-/// C = A B (+ bias), or C += A B: the only matrix product of the library, on oneDNN's matmul (in the double
-/// build: a plain reference). Throws when the sizes do not fit.
+/// C = A B (+ bias), or C += A B: the only matrix product of the library, on oneDNN's matmul (in
+/// the double build: a plain reference). Throws when the sizes do not fit.
 ///
-/// Each call to oneDNN runs on one thread. A large product outside a parallel loop is cut into blocks of
-/// rows or columns that depend on its sizes alone and run side by side, so the bits do not depend on the
-/// number of threads.
+/// Each call to oneDNN runs on one thread. A large product outside a parallel loop is cut into
+/// blocks of rows or columns that depend on its sizes alone and run side by side, so the bits do
+/// not depend on the number of threads.
 void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
           const GemmOptions& options = {});
 

@@ -4,8 +4,8 @@
 
 namespace lookback {
 
-/// One product on the calling thread, sizes already checked and above zero: by oneDNN in the float build,
-/// by plain loops in the double build. Only gemm() calls it.
+/// One product on the calling thread, sizes already checked and above zero: by oneDNN in the float
+/// build, by plain loops in the double build. Only gemm() calls it.
 void gemm_one_thread(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
                      const GemmOptions& options);
 

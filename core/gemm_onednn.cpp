@@ -51,8 +51,8 @@ class OneThread {
   int before_;
 };
 
-/// Primitives are kept a thread, so that no lock stands on the way of a small product. Lengths vary from
-/// batch to batch, so there are many shapes; past the limit all are dropped and built anew.
+/// Primitives are kept a thread, so that no lock stands on the way of a small product. Lengths vary
+/// from batch to batch, so there are many shapes; past the limit all are dropped and built anew.
 struct Cache {
   static constexpr size_t kLimit = 4096;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
@@ -104,12 +104,18 @@ void gemm_one_thread(const MatrixView& a, const MatrixView& b, const MutableMatr
   int64_t k = a.transposed ? a.rows : a.columns;
   if (k == 0) {
     for (int64_t i = 0; i < c.rows && !options.accumulate; ++i)
-      for (int64_t j = 0; j < c.columns; ++j) c.data[i * c.stride + j] = options.bias ? options.bias[j] : 0;
+      for (int64_t j = 0; j < c.columns; ++j)
+        c.data[i * c.stride + j] = options.bias ? options.bias[j] : 0;
     return;
   }
   thread_local Cache cache;
   OneThread one_thread;
-  Key key{c.rows, c.columns, k, a.stride, b.stride, c.stride,
+  Key key{c.rows,
+          c.columns,
+          k,
+          a.stride,
+          b.stride,
+          c.stride,
           (a.transposed ? 1u : 0u) | (b.transposed ? 2u : 0u) | (options.accumulate ? 4u : 0u) |
               (options.bias ? 8u : 0u)};
   try {

@@ -18,7 +18,9 @@ struct IdMatrix {
   IdMatrix(int64_t rows, int64_t columns, Id fill)
       : rows(rows), columns(columns), values(static_cast<size_t>(rows * columns), fill) {}
 
-  Id& at(int64_t row, int64_t column) { return values[static_cast<size_t>(row * columns + column)]; }
+  Id& at(int64_t row, int64_t column) {
+    return values[static_cast<size_t>(row * columns + column)];
+  }
   Id at(int64_t row, int64_t column) const {
     return values[static_cast<size_t>(row * columns + column)];
   }

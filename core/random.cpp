@@ -59,7 +59,8 @@ double Random::uniform() {
 
 int64_t Random::below(int64_t bound) {
   if (bound < 1) fail("[random] below() needs a bound of at least 1, not {}", bound);
-  // Draws past the largest multiple of the bound are drawn again, or small values would be favoured.
+  // Draws past the largest multiple of the bound are drawn again, or small values would be
+  // favoured.
   uint64_t n = static_cast<uint64_t>(bound), limit = UINT64_MAX - UINT64_MAX % n;
   for (;;) {
     uint64_t high = bits(), draw = (high << 32) | bits();

@@ -6,8 +6,8 @@
 
 namespace lookback {
 
-/// What a random draw depends on, and nothing else: no draw depends on which draws came before it in the
-/// program, on the number of threads, or on whether the run was interrupted.
+/// What a random draw depends on, and nothing else: no draw depends on which draws came before it
+/// in the program, on the number of threads, or on whether the run was interrupted.
 struct RandomKey {
   uint64_t seed = 0;
   uint64_t purpose = 0;  ///< see purpose()
@@ -22,8 +22,8 @@ constexpr uint64_t purpose(std::string_view name) {
   return hash;
 }
 
-/// The counter-based generator Philox4x32-10 (Salmon et al., 2011, "Parallel random numbers: as easy as
-/// 1, 2, 3"): a stream of draws that is a pure function of its key.
+/// The counter-based generator Philox4x32-10 (Salmon et al., 2011, "Parallel random numbers: as
+/// easy as 1, 2, 3"): a stream of draws that is a pure function of its key.
 class Random {
  public:
   explicit Random(const RandomKey& key);

@@ -11,7 +11,8 @@
 
 namespace lookback {
 
-/// A map from a name in YAML to a factory. A program of one's own adds an entry before it builds a model:
+/// A map from a name in YAML to a factory. A program of one's own adds an entry before it builds a
+/// model:
 ///
 ///     cells().add("my_cell", "what it is", make_my_cell);
 ///

@@ -62,8 +62,8 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b) {
     int from_a = i - (rank - a.rank()), from_b = i - (rank - b.rank());
     int64_t in_a = from_a < 0 ? 1 : a[from_a], in_b = from_b < 0 ? 1 : b[from_b];
     if (in_a != in_b && in_a != 1 && in_b != 1)
-      fail("[{}] shapes {} and {} do not broadcast: {} and {} in dimension {} must be equal or 1", op,
-           a.text(), b.text(), in_a, in_b, i);
+      fail("[{}] shapes {} and {} do not broadcast: {} and {} in dimension {} must be equal or 1",
+           op, a.text(), b.text(), in_a, in_b, i);
     out.append(in_a == 1 ? in_b : in_a);
   }
   return out;

@@ -16,7 +16,8 @@ class Shape {
   Shape(std::initializer_list<int64_t> sizes);
 
   int rank() const { return rank_; }
-  /// Size of one dimension; negative counts from the last (-1). Throws when there is no such dimension.
+  /// Size of one dimension; negative counts from the last (-1). Throws when there is no such
+  /// dimension.
   int64_t operator[](int dim) const;
   void set(int dim, int64_t size);
   /// Number of elements: the product of all sizes, 1 for a scalar.

@@ -75,7 +75,8 @@ Real Tensor::at(std::initializer_list<int64_t> index) const {
 
 Tensor Tensor::reshape(const Shape& shape) const {
   if (shape.count() != count())
-    fail("[reshape] {} has {} elements, {} has {}", shape_.text(), count(), shape.text(), shape.count());
+    fail("[reshape] {} has {} elements, {} has {}", shape_.text(), count(), shape.text(),
+         shape.count());
   Tensor out = *this;
   out.shape_ = shape;
   return out;

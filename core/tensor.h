@@ -12,10 +12,11 @@
 
 namespace lookback {
 
-/// A dense row-major array of Real with a shape. Copying a Tensor shares its buffer (as a handle does);
-/// clone() copies the elements. A default-made Tensor is undefined: it has no buffer.
+/// A dense row-major array of Real with a shape. Copying a Tensor shares its buffer (as a handle
+/// does); clone() copies the elements. A default-made Tensor is undefined: it has no buffer.
 ///
-/// A new tensor's elements are *not* initialised unless a maker says so: most are written whole by a kernel.
+/// A new tensor's elements are *not* initialised unless a maker says so: most are written whole by
+/// a kernel.
 class Tensor {
  public:
   Tensor() = default;

@@ -1,4 +1,5 @@
-// A layer of one's own in one file: the minimal gated unit (Zhou et al., 2016), a GRU with one gate,
+// A layer of one's own in one file: the minimal gated unit (Zhou et al., 2016), a GRU with one
+// gate,
 //
 //     f  = sigmoid(W_f [h; x] + b_f)
 //     h' = (1 - f) h + f tanh(W_h [f h; x] + b_h)
@@ -29,8 +30,8 @@ class MinimalGatedUnit final : public Cell {
     child("fresh", fresh_);
   }
 
-  // One step, (B, E) and (B, D) -> (B, D). Padding, both directions, teacher forcing, decoding and gradients
-  // follow from it.
+  // One step, (B, E) and (B, D) -> (B, D). Padding, both directions, teacher forcing, decoding and
+  // gradients follow from it.
   CellState step(const Variable& input, const CellState& state) const override {
     const Variable& h = state.hidden;
     Variable f = sigmoid(forget_(concat(std::vector{h, input}, -1)));
@@ -46,8 +47,9 @@ class MinimalGatedUnit final : public Cell {
 
 int main(int argc, char** argv) try {
   const char* path = argc > 1 ? argv[1] : "configs/copy_bahdanau.yaml";
-  cells().add("mgu", "minimal gated unit (Zhou et al., 2016)",
-              [](const Cell::Options& options) { return std::make_unique<MinimalGatedUnit>(options); });
+  cells().add("mgu", "minimal gated unit (Zhou et al., 2016)", [](const Cell::Options& options) {
+    return std::make_unique<MinimalGatedUnit>(options);
+  });
 
   Config config = Config::from_file(path);
   config.set("model.encoder.cell=mgu");
@@ -59,7 +61,8 @@ int main(int argc, char** argv) try {
   };
   TrainResult result = train(read_recipe(config), run);
   std::printf("%ld parameters, held-out sentences exactly right: %.1f%%\n",
-              static_cast<long>(result.model->parameter_count()), 100 * result.last.all.sequence_accuracy);
+              static_cast<long>(result.model->parameter_count()),
+              100 * result.last.all.sequence_accuracy);
 } catch (const lookback::UserError& error) {
   lookback::log_error("{}", error.what());
   return 2;

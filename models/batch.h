@@ -21,8 +21,8 @@ struct Example {
   bool operator==(const Example&) const = default;
 };
 
-/// A padded batch for teacher forcing. The source ends with the end mark. The decoder reads its target
-/// shifted by one: for the target `a b` it reads [BOS a b] and is to say [a b EOS].
+/// A padded batch for teacher forcing. The source ends with the end mark. The decoder reads its
+/// target shifted by one: for the target `a b` it reads [BOS a b] and is to say [a b EOS].
 struct Batch {
   IdMatrix source;         ///< (B, S)
   Lengths source_lengths;  ///< (B), end mark included

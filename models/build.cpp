@@ -9,8 +9,9 @@ namespace {
 EncoderPlan recurrent_encoder(Section& section) {
   RecurrentEncoder::Options options;
   read(section, options);
-  return {.memory = RecurrentEncoder::memory_shape(options),
-          .make = [options](int64_t words) { return std::make_unique<RecurrentEncoder>(options, words); }};
+  return {.memory = RecurrentEncoder::memory_shape(options), .make = [options](int64_t words) {
+            return std::make_unique<RecurrentEncoder>(options, words);
+          }};
 }
 
 /// Null for `none`: the decoder then sees one fixed context.
@@ -59,7 +60,8 @@ ModelMaker read_model(Section& model) {
   Section encoder = model.section("encoder");
   EncoderPlan plan = encoders().choose(encoder, "type", "recurrent")(encoder);
   Section decoder = model.section("decoder");
-  DecoderMaker make_decoder = decoders().choose(decoder, "type", "recurrent")(decoder, model, plan.memory);
+  DecoderMaker make_decoder =
+      decoders().choose(decoder, "type", "recurrent")(decoder, model, plan.memory);
   return [=](int64_t source_words, int64_t target_words) {
     return std::make_unique<EncoderDecoder>(plan.make(source_words), make_decoder(target_words));
   };

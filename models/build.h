@@ -19,7 +19,8 @@ Registry<EncoderFactory>& encoders();
 
 using DecoderMaker = std::function<std::unique_ptr<Decoder>(int64_t words)>;
 /// A decoder reads its own section and, where it has one, `attention` of the whole model's.
-using DecoderFactory = std::function<DecoderMaker(Section& decoder, Section& model, const MemoryShape&)>;
+using DecoderFactory =
+    std::function<DecoderMaker(Section& decoder, Section& model, const MemoryShape&)>;
 Registry<DecoderFactory>& decoders();
 
 /// A whole model, read and checked, but not yet built: vocabularies come later.

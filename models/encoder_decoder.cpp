@@ -8,7 +8,8 @@ EncoderDecoder::EncoderDecoder(std::unique_ptr<Encoder> encoder, std::unique_ptr
   child("decoder", *decoder_);
 }
 
-Memory EncoderDecoder::encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const {
+Memory EncoderDecoder::encode(const IdMatrix& source, const Lengths& lengths,
+                              const Pass& pass) const {
   Memory memory = encoder_->encode(source, lengths, pass);
   decoder_->prepare(memory);
   return memory;

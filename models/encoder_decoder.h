@@ -10,15 +10,16 @@
 
 namespace lookback {
 
-/// What an encoder tells about its memory before there is one, so that a decoder can be fitted to it.
+/// What an encoder tells about its memory before there is one, so that a decoder can be fitted to
+/// it.
 struct MemoryShape {
   int64_t states = 0;     ///< units of one encoder state
   int64_t layers = 0;     ///< how many last states there are; 0 where the encoder is not recurrent
   bool has_cell = false;  ///< whether last states have a cell beside the hidden state
 };
 
-/// What the encoder leaves for the decoder: all that step() may look back at. A value; nothing is kept
-/// anywhere else.
+/// What the encoder leaves for the decoder: all that step() may look back at. A value; nothing is
+/// kept anywhere else.
 struct Memory {
   Variable states;              ///< (B, S, MemoryShape::states), zero at padding
   Mask mask;                    ///< (B, S), true at real tokens
@@ -52,9 +53,10 @@ class Decoder : public Module {
   virtual void prepare(Memory& memory) const { (void)memory; }
   virtual DecoderState start(const Memory& memory) const = 0;
   /// The token before -> logits of the next one. previous (B).
-  virtual Step step(std::span<const Id> previous, const DecoderState& state, const Memory& memory) const = 0;
-  /// Teacher forcing: all steps over the given inputs (B, T) -> logits (B, T, V). At real tokens equal to
-  /// repeated step(), which tests hold it to; at padding the logits mean nothing.
+  virtual Step step(std::span<const Id> previous, const DecoderState& state,
+                    const Memory& memory) const = 0;
+  /// Teacher forcing: all steps over the given inputs (B, T) -> logits (B, T, V). At real tokens
+  /// equal to repeated step(), which tests hold it to; at padding the logits mean nothing.
   virtual Variable forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,
                            const Pass& pass) const = 0;
 };

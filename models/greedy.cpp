@@ -19,7 +19,8 @@ void keep_weights(const Variable& weights, int64_t row, int64_t length, Decoded&
 
 }  // namespace
 
-std::vector<Decoded> decode_greedy(const EncoderDecoder& model, std::span<const std::vector<Id>> sources,
+std::vector<Decoded> decode_greedy(const EncoderDecoder& model,
+                                   std::span<const std::vector<Id>> sources,
                                    const DecodeOptions& options) {
   std::vector<Decoded> out(sources.size());
   if (sources.empty()) return out;

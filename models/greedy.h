@@ -9,11 +9,12 @@ namespace lookback {
 
 /// One decoded sentence.
 struct Decoded {
-  std::vector<Id> tokens;              ///< without marks
-  double log_probability = 0;          ///< of the tokens and, if reached, the end mark
-  bool finished = false;               ///< the end mark came before the limit
-  std::vector<std::vector<Real>> weights;  ///< a row for each step (end mark included), a weight for each
-                                           ///< source position (end mark included); empty without attention
+  std::vector<Id> tokens;      ///< without marks
+  double log_probability = 0;  ///< of the tokens and, if reached, the end mark
+  bool finished = false;       ///< the end mark came before the limit
+  std::vector<std::vector<Real>>
+      weights;  ///< a row for each step (end mark included), a weight for each
+                ///< source position (end mark included); empty without attention
 };
 
 struct DecodeOptions {
@@ -21,9 +22,10 @@ struct DecodeOptions {
   bool weights = false;     ///< keep the attention weights
 };
 
-/// At every step the most probable token, for all sentences side by side; each has a limit of its own,
-/// never its batch's. The marks <pad> and <bos> are never chosen. Ties go to the smaller id.
-std::vector<Decoded> decode_greedy(const EncoderDecoder& model, std::span<const std::vector<Id>> sources,
+/// At every step the most probable token, for all sentences side by side; each has a limit of its
+/// own, never its batch's. The marks <pad> and <bos> are never chosen. Ties go to the smaller id.
+std::vector<Decoded> decode_greedy(const EncoderDecoder& model,
+                                   std::span<const std::vector<Id>> sources,
                                    const DecodeOptions& options = {});
 
 }  // namespace lookback

@@ -14,11 +14,13 @@ void read(Section& section, RecurrentDecoder::Options& o, const MemoryShape& mem
   section.read_choice("initial_state", o.initial_state, {"last", "bridge", "zero"});
   if (o.initial_state == "last" && (memory.states != o.hidden || memory.layers != o.layers))
     section.refuse("initial_state",
-                   format("\"last\" hands the encoder's last states on unchanged, so the decoder needs hidden: {} "
+                   format("\"last\" hands the encoder's last states on unchanged, so the decoder "
+                          "needs hidden: {} "
                           "and layers: {}, but has {} and {}; or use initial_state: bridge",
                           memory.states, memory.layers, o.hidden, o.layers));
   if (o.initial_state == "bridge" && memory.layers == 0)
-    section.refuse("initial_state", "\"bridge\" needs a recurrent encoder; use initial_state: zero");
+    section.refuse("initial_state",
+                   "\"bridge\" needs a recurrent encoder; use initial_state: zero");
 }
 
 RecurrentDecoder::RecurrentDecoder(const Options& o, const MemoryShape& memory,
@@ -96,20 +98,24 @@ DecoderState RecurrentDecoder::start(const Memory& memory) const {
 }
 
 /// One step with attention: c_t from s_(t-1), then all layers.
-Attended RecurrentDecoder::advance(const Cell::Steps& first, int64_t t, std::vector<CellState>& states,
-                                   const Memory& memory, const Pass& pass) const {
+Attended RecurrentDecoder::advance(const Cell::Steps& first, int64_t t,
+                                   std::vector<CellState>& states, const Memory& memory,
+                                   const Pass& pass) const {
   Attended attended = attention_->attend(states.back().hidden, memory.keys);
   states[0] = first.step(t, attended.context, states[0]);
   for (int64_t layer = 1; layer < options_.layers; ++layer) {
     size_t at = static_cast<size_t>(layer);
-    Variable below = drop(states[at - 1].hidden, options_.dropout, pass, format("decoder.layer{}.{}", layer, t));
+    Variable below =
+        drop(states[at - 1].hidden, options_.dropout, pass, format("decoder.layer{}.{}", layer, t));
     states[at] = rnn_.cell(layer).step(below, states[at]);
   }
   return attended;
 }
 
-Variable RecurrentDecoder::fixed_context_logits(const Variable& states, const Memory& memory) const {
-  // W_o [s; c] = W_s s + W_c c, and c is the same at every step: its share is worked out once a sentence.
+Variable RecurrentDecoder::fixed_context_logits(const Variable& states,
+                                                const Memory& memory) const {
+  // W_o [s; c] = W_s s + W_c c, and c is the same at every step: its share is worked out once a
+  // sentence.
   const Variable& context = memory.last.back().hidden;
   int64_t units = options_.hidden;
   Variable of_states = linear(states, narrow(output_.weight(), 1, 0, units), output_.bias());
@@ -130,8 +136,8 @@ Variable RecurrentDecoder::attention_forward(const Variable& embedded, const Mem
   return output_(drop(concat(both, -1), options_.dropout, pass, "decoder.output"));
 }
 
-Variable RecurrentDecoder::forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,
-                                   const Pass& pass) const {
+Variable RecurrentDecoder::forward(const IdMatrix& inputs, const Lengths& lengths,
+                                   const Memory& memory, const Pass& pass) const {
   Variable embedded = drop(embedding_(inputs), options_.dropout, pass, "decoder.embedding");
   if (attention_) return attention_forward(embedded, memory, pass);
   Recurrent::Output out = rnn_(embedded, lengths, initial(memory), pass);
@@ -146,7 +152,8 @@ Step RecurrentDecoder::step(std::span<const Id> previous, const DecoderState& st
   std::vector<CellState> now = states(state);
   if (attention_) {
     Attended attended = advance(*rnn_.cell(0).steps(embedded), 0, now, memory, {});
-    Variable logits = output_(concat(std::vector<Variable>{now.back().hidden, attended.context}, -1));
+    Variable logits =
+        output_(concat(std::vector<Variable>{now.back().hidden, attended.context}, -1));
     return {logits, attended.weights, pack(now)};
   }
   Variable below = reshape(embedded, {embedded.size(0), embedded.size(2)});

@@ -30,7 +30,8 @@ MemoryShape RecurrentEncoder::memory_shape(const Options& o) {
   return {.states = o.hidden * (o.bidirectional ? 2 : 1), .layers = o.layers, .has_cell = has_cell};
 }
 
-Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const {
+Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths,
+                                const Pass& pass) const {
   Variable embedded = drop(embedding_(source), options_.dropout, pass, "encoder.embedding");
   Recurrent::Output out = rnn_(embedded, lengths, {}, pass);
   return {.states = out.states,

@@ -7,8 +7,8 @@
 
 namespace lookback {
 
-/// Embeds the source and reads it with one or more recurrent layers (the tutorial's definition 2.4.1):
-/// source (B, S) -> states (B, S, D), or (B, S, 2D) in both directions.
+/// Embeds the source and reads it with one or more recurrent layers (the tutorial's
+/// definition 2.4.1): source (B, S) -> states (B, S, D), or (B, S, 2D) in both directions.
 /// Parameters: `embedding.weight`, `rnn.weight_ih_l0`, ...
 class RecurrentEncoder final : public Encoder {
  public:

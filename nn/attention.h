@@ -10,8 +10,8 @@
 
 namespace lookback {
 
-/// Attention of a recurrent decoder: one query a sentence against the encoder's states. What does not depend
-/// on the query is worked out once a batch by prepare().
+/// Attention of a recurrent decoder: one query a sentence against the encoder's states. What does
+/// not depend on the query is worked out once a batch by prepare().
 class Attention : public Module {
  public:
   struct Sizes {
@@ -29,11 +29,12 @@ class Attention : public Module {
   virtual Attended attend(const Variable& query, const Keys& keys) const = 0;
 };
 
-/// An attention reads its options from its section of the config and gives a maker that is told the sizes.
+/// An attention reads its options from its section of the config and gives a maker that is told the
+/// sizes.
 using AttentionMaker = std::function<std::unique_ptr<Attention>(const Attention::Sizes&)>;
 using AttentionFactory = std::function<AttentionMaker(Section&)>;
-/// The scores that `attention.type` may name: bahdanau, and what a program adds. (`none` is the absence of
-/// one and belongs to the decoder.)
+/// The scores that `attention.type` may name: bahdanau, and what a program adds. (`none` is the
+/// absence of one and belongs to the decoder.)
 Registry<AttentionFactory>& attentions();
 
 }  // namespace lookback

@@ -8,7 +8,8 @@ namespace lookback {
 
 Cell::Cell(const Options& options) : options_(options) {
   if (options.input < 1 || options.hidden < 1)
-    fail("[cell] needs at least one input and one unit, not {} and {}", options.input, options.hidden);
+    fail("[cell] needs at least one input and one unit, not {} and {}", options.input,
+         options.hidden);
 }
 
 CellState Cell::zeros(int64_t batch) const {
@@ -19,16 +20,19 @@ CellState Cell::zeros(int64_t batch) const {
 namespace {
 
 /// Row b of `now` where the sentence still runs, else of `before`.
-CellState where_running(const std::vector<uint8_t>& runs, const CellState& now, const CellState& before) {
+CellState where_running(const std::vector<uint8_t>& runs, const CellState& now,
+                        const CellState& before) {
   return {choose_rows(runs, now.hidden, before.hidden),
           now.cell.defined() ? choose_rows(runs, now.cell, before.cell) : Variable()};
 }
 
 class ConcatenatedSteps final : public Cell::Steps {
  public:
-  ConcatenatedSteps(const Cell& cell, const Variable& early) : cell_(cell), early_(unbind(early, 1)) {}
+  ConcatenatedSteps(const Cell& cell, const Variable& early)
+      : cell_(cell), early_(unbind(early, 1)) {}
   CellState step(int64_t t, const Variable& late, const CellState& state) const override {
-    return cell_.step(concat(std::vector<Variable>{early_[static_cast<size_t>(t)], late}, -1), state);
+    return cell_.step(concat(std::vector<Variable>{early_[static_cast<size_t>(t)], late}, -1),
+                      state);
   }
 
  private:
@@ -38,7 +42,8 @@ class ConcatenatedSteps final : public Cell::Steps {
 
 }  // namespace
 
-Cell::Run Cell::run(const Variable& x, const CellState& start, const Lengths& lengths, bool reverse) const {
+Cell::Run Cell::run(const Variable& x, const CellState& start, const Lengths& lengths,
+                    bool reverse) const {
   int64_t batch = x.size(0), positions = x.size(1);
   std::vector<Variable> inputs = unbind(x, 1), states(inputs.size());
   Variable zero = Tensor::zeros({batch, hidden()});

@@ -16,9 +16,9 @@ struct CellState {
   Variable cell;    ///< (B, D); undefined for cells that have none
 };
 
-/// A recurrent cell: one step, (B, E) and a state -> the next state. A cell of one's own implements step()
-/// alone; everything else follows from it. Cells with a faster way override the rest, and tests hold the
-/// two ways equal.
+/// A recurrent cell: one step, (B, E) and a state -> the next state. A cell of one's own implements
+/// step() alone; everything else follows from it. Cells with a faster way override the rest, and
+/// tests hold the two ways equal.
 class Cell : public Module {
  public:
   struct Options {
@@ -40,9 +40,10 @@ class Cell : public Module {
     Variable states;  ///< (B, S, D), zero at padding
     CellState last;   ///< after each sentence's own last step
   };
-  /// All steps over sentences of different lengths, x (B, S, E); reversed, from each sentence's own last
-  /// token to its first. A padded batch gives exactly what its sentences give one by one.
-  virtual Run run(const Variable& x, const CellState& start, const Lengths& lengths, bool reverse) const;
+  /// All steps over sentences of different lengths, x (B, S, E); reversed, from each sentence's own
+  /// last token to its first. A padded batch gives exactly what its sentences give one by one.
+  virtual Run run(const Variable& x, const CellState& start, const Lengths& lengths,
+                  bool reverse) const;
 
   /// Steps whose input is [early; late], where `early` is known for all steps before the first.
   class Steps {

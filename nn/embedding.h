@@ -5,8 +5,8 @@
 
 namespace lookback {
 
-/// A table of word vectors, ids (B, S) -> (B, S, E). Parameter as in torch.nn.Embedding: `weight` (V, E),
-/// drawn from N(0, 1).
+/// A table of word vectors, ids (B, S) -> (B, S, E). Parameter as in torch.nn.Embedding: `weight`
+/// (V, E), drawn from N(0, 1).
 class Embedding : public Module {
  public:
   struct Options {

@@ -75,7 +75,8 @@ std::unique_ptr<Cell::Steps> GatedCell::steps(const Variable& early) const {
 }
 
 CellFactory make_gated_cell(CellKind kind) {
-  return [kind](const Cell::Options& options) { return std::make_unique<GatedCell>(kind, options); };
+  return
+      [kind](const Cell::Options& options) { return std::make_unique<GatedCell>(kind, options); };
 }
 
 }  // namespace lookback

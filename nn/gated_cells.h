@@ -5,16 +5,18 @@
 
 namespace lookback {
 
-/// The vanilla cell, the GRU and the LSTM: gates from W_ih x + b_ih and W_hh h + b_hh, then a pointwise half
-/// (rnn_gates, gru_gates, lstm_gates). Parameters as in PyTorch: `weight_ih` (G, E), `weight_hh` (G, D),
-/// `bias_ih`, `bias_hh` (G), G = D, 3D (r, z, n) or 4D (i, f, g, o), drawn from U(-1/sqrt(D), 1/sqrt(D)).
+/// The vanilla cell, the GRU and the LSTM: gates from W_ih x + b_ih and W_hh h + b_hh, then a
+/// pointwise half (rnn_gates, gru_gates, lstm_gates). Parameters as in PyTorch: `weight_ih` (G, E),
+/// `weight_hh` (G, D), `bias_ih`, `bias_hh` (G), G = D, 3D (r, z, n) or 4D (i, f, g, o), drawn from
+/// U(-1/sqrt(D), 1/sqrt(D)).
 class GatedCell final : public Cell {
  public:
   GatedCell(CellKind kind, const Options& options);
 
   bool has_cell() const override { return kind_ == CellKind::kLstm; }
   CellState step(const Variable& input, const CellState& state) const override;
-  Run run(const Variable& x, const CellState& start, const Lengths& lengths, bool reverse) const override;
+  Run run(const Variable& x, const CellState& start, const Lengths& lengths,
+          bool reverse) const override;
   std::unique_ptr<Steps> steps(const Variable& early) const override;
 
   /// The step from the input's share of the gates, W_ih x + b_ih.

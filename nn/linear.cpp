@@ -9,7 +9,8 @@ namespace lookback {
 
 Linear::Linear(const Options& options) {
   if (options.inputs < 1 || options.outputs < 1)
-    fail("[linear] needs at least one input and one output, not {} and {}", options.inputs, options.outputs);
+    fail("[linear] needs at least one input and one output, not {} and {}", options.inputs,
+         options.outputs);
   Initializer draw = uniform(1 / std::sqrt(static_cast<double>(options.inputs)));
   weight_ = parameter("weight", {options.outputs, options.inputs}, draw);
   if (options.bias) bias_ = parameter("bias", {options.outputs}, draw);

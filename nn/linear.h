@@ -4,8 +4,8 @@
 
 namespace lookback {
 
-/// y = x W^T + b, (..., inputs) -> (..., outputs). Parameters as in torch.nn.Linear: `weight` (outputs,
-/// inputs), `bias` (outputs), both drawn from U(-1/sqrt(inputs), 1/sqrt(inputs)).
+/// y = x W^T + b, (..., inputs) -> (..., outputs). Parameters as in torch.nn.Linear: `weight`
+/// (outputs, inputs), `bias` (outputs), both drawn from U(-1/sqrt(inputs), 1/sqrt(inputs)).
 class Linear : public Module {
  public:
   struct Options {

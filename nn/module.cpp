@@ -5,9 +5,11 @@
 
 namespace lookback {
 
-Variable Module::parameter(const std::string& name, const Shape& shape, const Initializer& initializer) {
+Variable Module::parameter(const std::string& name, const Shape& shape,
+                           const Initializer& initializer) {
   Variable variable(Tensor::zeros(shape), true);
-  entries_.push_back({.own = {name, variable, initializer}, .module = nullptr, .name = {}, .suffix = {}});
+  entries_.push_back(
+      {.own = {name, variable, initializer}, .module = nullptr, .name = {}, .suffix = {}});
   return variable;
 }
 
@@ -29,7 +31,8 @@ std::vector<Module::Named> Module::parameters() const {
   }
   for (size_t i = 0; i < out.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      if (out[i].name == out[j].name) fail("[module] two parameters are called \"{}\"", out[i].name);
+      if (out[i].name == out[j].name)
+        fail("[module] two parameters are called \"{}\"", out[i].name);
   return out;
 }
 

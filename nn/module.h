@@ -14,13 +14,19 @@ struct Initializer {
   enum class Kind { kConstant, kUniform, kNormal } kind = Kind::kConstant;
   double scale = 0;  ///< the constant; the bound of [-scale, scale); the standard deviation
 };
-inline Initializer constant(double value) { return {Initializer::Kind::kConstant, value}; }
-inline Initializer uniform(double bound) { return {Initializer::Kind::kUniform, bound}; }
-inline Initializer normal(double deviation) { return {Initializer::Kind::kNormal, deviation}; }
+inline Initializer constant(double value) {
+  return {Initializer::Kind::kConstant, value};
+}
+inline Initializer uniform(double bound) {
+  return {Initializer::Kind::kUniform, bound};
+}
+inline Initializer normal(double deviation) {
+  return {Initializer::Kind::kNormal, deviation};
+}
 
-/// A layer or a model: parameters by name, and other modules inside it. Names of nested parameters are
-/// dotted: `encoder.embedding.weight`. A module registers what it has in its constructor and needs no copy,
-/// clone or save code; checkpoints and optimisers go by parameters().
+/// A layer or a model: parameters by name, and other modules inside it. Names of nested parameters
+/// are dotted: `encoder.embedding.weight`. A module registers what it has in its constructor and
+/// needs no copy, clone or save code; checkpoints and optimisers go by parameters().
 class Module {
  public:
   struct Named {
@@ -37,15 +43,15 @@ class Module {
   /// All parameters, those of modules inside included, in the order of registration.
   std::vector<Named> parameters() const;
   int64_t parameter_count() const;
-  /// Draws every parameter anew. What one gets depends on the seed, its own name and shape alone, so adding
-  /// a layer changes no other layer's start.
+  /// Draws every parameter anew. What one gets depends on the seed, its own name and shape alone,
+  /// so adding a layer changes no other layer's start.
   void initialize(uint64_t seed);
 
  protected:
   /// Registers a parameter of this module. Its elements are undefined until initialize() or a load.
   Variable parameter(const std::string& name, const Shape& shape, const Initializer& initializer);
-  /// Registers a module that is a member of this one. An empty name puts its parameters at this module's
-  /// own level; a suffix is appended to their names (`weight_ih` + `_l0`).
+  /// Registers a module that is a member of this one. An empty name puts its parameters at this
+  /// module's own level; a suffix is appended to their names (`weight_ih` + `_l0`).
   void child(const std::string& name, Module& module, const std::string& suffix = "");
 
  private:
@@ -60,7 +66,7 @@ class Module {
 /// What one run through a model depends on besides its inputs. Passed along, never remembered.
 struct Pass {
   bool training = false;  ///< dropout is active
-  RandomKey key;          ///< of this training step; index = number of the first sentence in the batch
+  RandomKey key;  ///< of this training step; index = number of the first sentence in the batch
 };
 
 /// Dropout at a place named by `site`, in training only.

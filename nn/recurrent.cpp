@@ -10,21 +10,26 @@ Recurrent::Recurrent(const Options& options) : options_(options) {
   const CellFactory& make = cells().get(options.cell);
   for (int64_t layer = 0; layer < options.layers; ++layer)
     for (int64_t direction = 0; direction < directions(); ++direction) {
-      cells_.push_back(make({.input = layer == 0 ? options.input : output(), .hidden = options.hidden}));
+      cells_.push_back(
+          make({.input = layer == 0 ? options.input : output(), .hidden = options.hidden}));
       child("", *cells_.back(), format("_l{}{}", layer, direction ? "_reverse" : ""));
     }
 }
 
 Recurrent::Output Recurrent::operator()(const Variable& x, const Lengths& lengths,
-                                        const std::vector<CellState>& start, const Pass& pass) const {
+                                        const std::vector<CellState>& start,
+                                        const Pass& pass) const {
   if (!start.empty() && start.size() != cells_.size())
-    fail("[recurrent] {} initial states for {} layers in {} directions", start.size(), layers(), directions());
+    fail("[recurrent] {} initial states for {} layers in {} directions", start.size(), layers(),
+         directions());
   Output out{.states = x, .last = {}};
   auto join = [](const Variable& a, const Variable& b) {
     return a.defined() ? concat(std::vector<Variable>{a, b}, -1) : Variable();
   };
   for (int64_t layer = 0; layer < layers(); ++layer) {
-    if (layer > 0) out.states = drop(out.states, options_.dropout, pass, format("{}.layer{}", options_.site, layer));
+    if (layer > 0)
+      out.states =
+          drop(out.states, options_.dropout, pass, format("{}.layer{}", options_.site, layer));
     auto run = [&](int64_t direction) {
       size_t at = static_cast<size_t>(layer * directions() + direction);
       CellState from = start.empty() ? cells_[at]->zeros(x.size(0)) : start[at];

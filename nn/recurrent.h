@@ -8,8 +8,8 @@
 
 namespace lookback {
 
-/// One or more recurrent layers, in one or both directions, over sentences of different lengths. Parameters
-/// as in torch.nn.GRU: `weight_ih_l0`, `weight_ih_l0_reverse`, `weight_ih_l1`, ...
+/// One or more recurrent layers, in one or both directions, over sentences of different lengths.
+/// Parameters as in torch.nn.GRU: `weight_ih_l0`, `weight_ih_l0_reverse`, `weight_ih_l1`, ...
 class Recurrent : public Module {
  public:
   struct Options {
@@ -19,17 +19,18 @@ class Recurrent : public Module {
     int64_t layers = 1;
     bool bidirectional = false;
     double dropout = 0;  ///< on the states that one layer hands to the next, in training
-    /// Names the places of dropout; two stacks of one model need different names, or they drop the same.
+    /// Names the places of dropout; two stacks of one model need different names, or they drop the
+    /// same.
     std::string site = "recurrent";
   };
   explicit Recurrent(const Options& options);
 
   struct Output {
-    Variable states;              ///< (B, S, D), of the last layer; both directions side by side: (B, S, 2D)
+    Variable states;  ///< (B, S, D), of the last layer; both directions side by side: (B, S, 2D)
     std::vector<CellState> last;  ///< a layer each; both directions side by side
   };
-  /// x (B, S, input). `start` has a state for each layer and direction (l0, l0_reverse, l1, ...); empty is
-  /// zeros.
+  /// x (B, S, input). `start` has a state for each layer and direction (l0, l0_reverse, l1, ...);
+  /// empty is zeros.
   Output operator()(const Variable& x, const Lengths& lengths, const std::vector<CellState>& start,
                     const Pass& pass) const;
 

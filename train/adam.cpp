@@ -7,7 +7,8 @@ namespace lookback {
 void read(Section& section, Adam::Options& o) {
   section.read("lr", o.lr, at_least(0));
   section.read("betas", o.betas, from_below(0, 1));
-  if (o.betas.size() != 2) section.refuse("betas", format("must be two numbers, but has {}", o.betas.size()));
+  if (o.betas.size() != 2)
+    section.refuse("betas", format("must be two numbers, but has {}", o.betas.size()));
   section.read("eps", o.eps, above(0));
   section.read("weight_decay", o.weight_decay, at_least(0));
 }
@@ -28,7 +29,8 @@ void Adam::step(const ParameterGradients& gradients, double rate, double factor)
     sizes.push_back(moves ? first_[p].count() : 0);
   }
   const Real b1 = static_cast<Real>(options_.betas[0]), b2 = static_cast<Real>(options_.betas[1]);
-  const Real keep1 = static_cast<Real>(1 - options_.betas[0]), keep2 = static_cast<Real>(1 - options_.betas[1]);
+  const Real keep1 = static_cast<Real>(1 - options_.betas[0]),
+             keep2 = static_cast<Real>(1 - options_.betas[1]);
   const Real eps = static_cast<Real>(options_.eps), scale = static_cast<Real>(factor);
   const Real added = static_cast<Real>(options_.decoupled ? 0 : options_.weight_decay);
   const Real shrink = static_cast<Real>(options_.decoupled ? 1 - rate * options_.weight_decay : 1);
@@ -65,7 +67,8 @@ void Adam::load(const TensorFile& file) {
   auto take = [&](const std::string& name, Tensor& into) {
     const Tensor& from = file.get(name);
     if (from.shape() != into.shape())
-      fail_user("{}: {} has shape {}, must be {}", file.path, name, from.shape().text(), into.shape().text());
+      fail_user("{}: {} has shape {}, must be {}", file.path, name, from.shape().text(),
+                into.shape().text());
     into.copy_from(from);
   };
   Tensor steps({static_cast<int64_t>(steps_.size())});

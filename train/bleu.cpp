@@ -20,7 +20,8 @@ Counts grams(const std::vector<Id>& tokens, size_t n) {
 
 }  // namespace
 
-double bleu(const std::vector<std::vector<Id>>& hypotheses, const std::vector<std::vector<Id>>& references) {
+double bleu(const std::vector<std::vector<Id>>& hypotheses,
+            const std::vector<std::vector<Id>>& references) {
   if (hypotheses.size() != references.size())
     fail("[bleu] {} hypotheses for {} references", hypotheses.size(), references.size());
   double log_precision = 0, hypothesis_length = 0, reference_length = 0;

@@ -19,14 +19,16 @@ std::string file_of(const std::string& model_or_run) {
     fs::path path = fs::path(model_or_run) / name;
     if (fs::exists(path)) return path.string();
   }
-  fail_user("{}: holds no run: neither best.safetensors nor last.safetensors is there", model_or_run);
+  fail_user("{}: holds no run: neither best.safetensors nor last.safetensors is there",
+            model_or_run);
 }
 
 }  // namespace
 
 void save_model(const std::string& path, const ModelFile& file) {
   std::vector<NamedTensor> tensors;
-  for (const Module::Named& p : file.model->parameters()) tensors.push_back({p.name, p.variable.value()});
+  for (const Module::Named& p : file.model->parameters())
+    tensors.push_back({p.name, p.variable.value()});
   save_tensors(path, tensors,
                {{"format", kFormat},
                 {"config", file.config->yaml()},
@@ -42,8 +44,8 @@ void load_parameters(Module& model, const TensorFile& file, const std::string& p
   for (const Module::Named& p : parameters) {
     const Tensor& from = file.get(prefix + p.name);
     if (from.shape() != p.variable.shape())
-      fail_user("{}: {} has shape {}, but the model's is {}", file.path, p.name, from.shape().text(),
-                p.variable.shape().text());
+      fail_user("{}: {} has shape {}, but the model's is {}", file.path, p.name,
+                from.shape().text(), p.variable.shape().text());
     used.insert(prefix + p.name);
   }
   for (const NamedTensor& tensor : file.tensors)
@@ -58,7 +60,9 @@ LoadedModel load_model(const std::string& model_or_run, const std::vector<std::s
   TensorFile file = load_tensors(path);
   auto format = file.metadata.find("format");
   if (format == file.metadata.end() || format->second != kFormat)
-    fail_user("{}: a safetensors file, but not of a lookback model: its metadata has no format: lookback", path);
+    fail_user(
+        "{}: a safetensors file, but not of a lookback model: its metadata has no format: lookback",
+        path);
   Config config = Config::from_text(file.text("config"), path + " (config)");
   for (const std::string& assignment : overrides) config.set(assignment);
   Recipe recipe = read_recipe(config);

@@ -31,10 +31,12 @@ template <class Length, class Body>
 void by_batches(size_t count, int64_t size, Length&& length, Body&& body) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return length(a) < length(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return length(a) < length(b); });
   int64_t batches = (static_cast<int64_t>(count) + size - 1) / size;
   parallel_tasks(batches, [&](int64_t i) {
-    size_t begin = static_cast<size_t>(i * size), end = std::min(count, begin + static_cast<size_t>(size));
+    size_t begin = static_cast<size_t>(i * size),
+           end = std::min(count, begin + static_cast<size_t>(size));
     body(std::span<const size_t>(order.data() + begin, end - begin));
   });
 }
@@ -42,7 +44,8 @@ void by_batches(size_t count, int64_t size, Length&& length, Body&& body) {
 template <class Body>
 void over_examples(const std::vector<Example>& examples, int64_t size, Body&& body) {
   by_batches(
-      examples.size(), size, [&](size_t i) { return examples[i].source.size() + examples[i].target.size(); },
+      examples.size(), size,
+      [&](size_t i) { return examples[i].source.size() + examples[i].target.size(); },
       [&](std::span<const size_t> which) {
         NoGrad no_history;
         std::vector<Example> chosen;
@@ -66,7 +69,8 @@ Measures sum_up(const std::vector<Sentence>& sentences, std::span<const size_t> 
   double tokens = static_cast<double>(std::max<int64_t>(1, out.tokens));
   out.nll = nll / tokens;
   out.token_accuracy = static_cast<double>(right) / tokens;
-  out.sequence_accuracy = static_cast<double>(whole) / static_cast<double>(std::max<int64_t>(1, out.examples));
+  out.sequence_accuracy =
+      static_cast<double>(whole) / static_cast<double>(std::max<int64_t>(1, out.examples));
   return out;
 }
 
@@ -127,7 +131,8 @@ Evaluation evaluate(const EncoderDecoder& model, const std::vector<Example>& exa
       Sentence& s = sentences[which[row]];
       s.tokens = batch.target_lengths[row];
       for (int64_t t = 0; t < s.tokens; ++t) {
-        const Real* at = logits.value().data() + (static_cast<int64_t>(row) * positions + t) * words;
+        const Real* at =
+            logits.value().data() + (static_cast<int64_t>(row) * positions + t) * words;
         s.nll -= log_p[row][static_cast<size_t>(t)];
         s.right += most_probable(at, words) == batch.target.at(static_cast<int64_t>(row), t);
       }
@@ -153,17 +158,19 @@ Evaluation evaluate(const EncoderDecoder& model, const std::vector<Example>& exa
   return out;
 }
 
-std::vector<std::vector<double>> score(const EncoderDecoder& model, const std::vector<Example>& examples,
-                                       int64_t batch) {
+std::vector<std::vector<double>> score(const EncoderDecoder& model,
+                                       const std::vector<Example>& examples, int64_t batch) {
   std::vector<std::vector<double>> out(examples.size());
   over_examples(examples, batch, [&](std::span<const size_t> which, const Batch& sentences) {
-    std::vector<std::vector<double>> log_p = token_log_probabilities(model.forward(sentences), sentences);
+    std::vector<std::vector<double>> log_p =
+        token_log_probabilities(model.forward(sentences), sentences);
     for (size_t row = 0; row < which.size(); ++row) out[which[row]] = std::move(log_p[row]);
   });
   return out;
 }
 
-std::vector<Decoded> translate(const EncoderDecoder& model, const std::vector<std::vector<Id>>& sources,
+std::vector<Decoded> translate(const EncoderDecoder& model,
+                               const std::vector<std::vector<Id>>& sources,
                                const DecodeOptions& options, int64_t batch) {
   std::vector<Decoded> out(sources.size());
   by_batches(

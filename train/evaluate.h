@@ -10,9 +10,10 @@
 
 namespace lookback {
 
-/// What was measured over some sentences. Token accuracy is under teacher forcing. A sentence counts as right
-/// when every token, end mark included, is the most probable one under teacher forcing; greedy decoding then
-/// says exactly the reference, and no other sentence counts (models/greedy.h).
+/// What was measured over some sentences. Token accuracy is under teacher forcing. A sentence
+/// counts as right when every token, end mark included, is the most probable one under teacher
+/// forcing; greedy decoding then says exactly the reference, and no other sentence counts
+/// (models/greedy.h).
 struct Measures {
   int64_t examples = 0;
   int64_t tokens = 0;  ///< target tokens, end marks included
@@ -40,25 +41,29 @@ std::vector<std::string> metric_names();
 bool more_is_better(const std::string& metric);
 
 struct EvaluateOptions {
-  int64_t batch = 64;   ///< sentences a batch
-  int64_t bucket = -1;  ///< source lengths a row of by_length covers; -1 (`auto`): so that there are at most 20
+  int64_t batch = 64;  ///< sentences a batch
+  int64_t bucket =
+      -1;  ///< source lengths a row of by_length covers; -1 (`auto`): so that there are at most 20
 };
 
 /// Measures a model on examples, in batches of like length that run side by side.
 Evaluation evaluate(const EncoderDecoder& model, const std::vector<Example>& examples,
                     const EvaluateOptions& options = {});
 
-/// log p of each target token (end mark last) given its source, sentence by sentence, in the order given.
-std::vector<std::vector<double>> score(const EncoderDecoder& model, const std::vector<Example>& examples,
-                                       int64_t batch = 64);
+/// log p of each target token (end mark last) given its source, sentence by sentence, in the order
+/// given.
+std::vector<std::vector<double>> score(const EncoderDecoder& model,
+                                       const std::vector<Example>& examples, int64_t batch = 64);
 
-/// Greedy decoding in batches of like length that run side by side; results in the order given. The text
-/// does not depend on the batch.
-std::vector<Decoded> translate(const EncoderDecoder& model, const std::vector<std::vector<Id>>& sources,
+/// Greedy decoding in batches of like length that run side by side; results in the order given. The
+/// text does not depend on the batch.
+std::vector<Decoded> translate(const EncoderDecoder& model,
+                               const std::vector<std::vector<Id>>& sources,
                                const DecodeOptions& options, int64_t batch = 64);
 
-/// Corpus BLEU-4 of tokenised sentences, 0 to 100 (Papineni et al., 2002): the geometric mean of clipped
-/// n-gram precisions times the brevity penalty, one reference each, no smoothing.
-double bleu(const std::vector<std::vector<Id>>& hypotheses, const std::vector<std::vector<Id>>& references);
+/// Corpus BLEU-4 of tokenised sentences, 0 to 100 (Papineni et al., 2002): the geometric mean of
+/// clipped n-gram precisions times the brevity penalty, one reference each, no smoothing.
+double bleu(const std::vector<std::vector<Id>>& hypotheses,
+            const std::vector<std::vector<Id>>& references);
 
 }  // namespace lookback

@@ -14,7 +14,9 @@ namespace lookback {
 namespace {
 
 double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 double median(std::vector<double> values) {
@@ -57,7 +59,8 @@ double peak_gemm_gflops(int threads, int rounds) {
   const double flops = 2.0 * kSize * kSize * kSize;
   std::vector<Tensor> a, b, c;
   for (int t = 0; t < threads; ++t) {
-    for (std::vector<Tensor>* of : {&a, &b, &c}) of->push_back(Tensor::full({kSize, kSize}, Real{0.5}));
+    for (std::vector<Tensor>* of : {&a, &b, &c})
+      of->push_back(Tensor::full({kSize, kSize}, Real{0.5}));
   }
   double best = 0;
   for (int round = -1; round < rounds; ++round) {  // the first is a warm-up
@@ -77,7 +80,8 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   const TrainOptions& train = recipe.train;
   set_threads(static_cast<int>(train.threads > 0 ? train.threads : available_cores()));
   std::unique_ptr<Dataset> data = make_dataset(recipe.data, recipe.seed, train.batch);
-  int64_t source_words = data->source_vocabulary().size(), target_words = data->target_vocabulary().size();
+  int64_t source_words = data->source_vocabulary().size(),
+          target_words = data->target_vocabulary().size();
   if (source_words <= kMarks || target_words <= kMarks) fail("[bench] a vocabulary has no word");
   std::unique_ptr<EncoderDecoder> model = recipe.model(source_words, target_words);
   model->initialize(recipe.seed);
@@ -86,29 +90,29 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   Batch batch = random_batch(options, source_words, target_words);
 
   BenchResult out;
-  std::vector<double> times;
+  std::vector<double> times, faults;
   uint64_t flops = 0;
-  double faults = 0;
   constexpr int64_t kWarmUp = 3;
   for (int64_t i = 0; i < kWarmUp + options.steps; ++i) {
-    if (i == kWarmUp) {
-      flops = gemm_flops();
-      faults = usage().faults;
-    }
-    double begin = now_ms();
+    if (i == kWarmUp) flops = gemm_flops();
+    double faults_before = usage().faults, begin = now_ms();
     Pass pass{.training = true, .key = {.seed = recipe.seed, .step = static_cast<uint64_t>(i)}};
-    StepResult step = forward_backward(*model, parameters, {batch}, pass,
-                                       {.shards = train.shards, .label_smoothing = train.label_smoothing});
-    optimizer->step(step.gradients, train.optimizer.rate, clip_factor(step.gradients.norm, train.clip_norm));
-    if (i >= kWarmUp) times.push_back(now_ms() - begin);
+    StepResult step =
+        forward_backward(*model, parameters, {batch}, pass,
+                         {.shards = train.shards, .label_smoothing = train.label_smoothing});
+    optimizer->step(step.gradients, train.optimizer.rate,
+                    clip_factor(step.gradients.norm, train.clip_norm));
+    if (i < kWarmUp) continue;
+    times.push_back(now_ms() - begin);
+    faults.push_back(usage().faults - faults_before);
   }
-  Usage after = usage();
   out.step_ms = median(times);
   out.min_ms = *std::min_element(times.begin(), times.end());
   out.tokens_per_second = static_cast<double>(batch.target_tokens()) / out.step_ms * 1e3;
-  out.gemm_gflops = static_cast<double>(gemm_flops() - flops) / static_cast<double>(options.steps) / out.step_ms / 1e6;
-  out.page_faults = (after.faults - faults) / static_cast<double>(options.steps);
-  out.peak_rss_mb = after.peak_mb;
+  out.gemm_gflops = static_cast<double>(gemm_flops() - flops) / static_cast<double>(options.steps) /
+                    out.step_ms / 1e6;
+  out.page_faults = median(faults);
+  out.peak_rss_mb = usage().peak_mb;
   out.parameters = model->parameter_count();
   out.threads = threads();
   out.shards = std::min(train.shards, options.batch);

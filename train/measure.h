@@ -20,7 +20,7 @@ struct BenchResult {
   double gemm_gflops = 0;        ///< counted products / median step
   double peak_gflops = 0;        ///< sgemm of large matrices on as many threads, in this run
   double peak_rss_mb = 0;
-  double page_faults = 0;  ///< minor faults a timed step
+  double page_faults = 0;  ///< minor faults in the median step
   int64_t parameters = 0;
   int64_t threads = 0, shards = 0;
   Json json() const;
@@ -29,7 +29,8 @@ struct BenchResult {
 /// Forward, backward, clipping and the optimiser, as train() does them.
 BenchResult bench(const Recipe& recipe, const BenchOptions& options);
 
-/// GFLOP/s of C = A B with 1,024 x 1,024 matrices, one product a thread side by side: the best of `rounds`.
+/// GFLOP/s of C = A B with 1,024 x 1,024 matrices, one product a thread side by side: the best of
+/// `rounds`.
 double peak_gemm_gflops(int threads, int rounds = 5);
 
 }  // namespace lookback

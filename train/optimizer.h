@@ -15,10 +15,11 @@ namespace lookback {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// One update. `rate` is the schedule's rate for this step; gradients are multiplied by `factor` first
-  /// (clipping). A parameter without gradient stays as it is.
+  /// One update. `rate` is the schedule's rate for this step; gradients are multiplied by `factor`
+  /// first (clipping). A parameter without gradient stays as it is.
   virtual void step(const ParameterGradients& gradients, double rate, double factor) = 0;
-  /// Everything that the next step depends on besides parameters: moments, and how many steps were made.
+  /// Everything that the next step depends on besides parameters: moments, and how many steps were
+  /// made.
   virtual std::vector<NamedTensor> state() const = 0;
   /// Takes state() back from a file; UserError where it does not fit.
   virtual void load(const TensorFile& file) = 0;

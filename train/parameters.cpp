@@ -40,7 +40,8 @@ void over_pieces(const std::vector<int64_t>& sizes,
   run(pieces, [&](size_t i) { body(pieces[i].which, pieces[i].begin, pieces[i].end); });
 }
 
-ParameterGradients reduce(const std::vector<Module::Named>& parameters, std::vector<Gradients> shards) {
+ParameterGradients reduce(const std::vector<Module::Named>& parameters,
+                          std::vector<Gradients> shards) {
   ParameterGradients out;
   std::vector<std::vector<Tensor>> others(parameters.size());
   std::vector<int64_t> sizes;

@@ -9,8 +9,9 @@ namespace {
 void read_length(Section& section, TrainOptions& o) {
   bool by_steps = section.has("steps"), by_epochs = section.has("epochs");
   if (by_steps == by_epochs)
-    section.refuse(by_steps ? "epochs" : "", by_steps ? "give either steps or epochs, not both"
-                                                      : "must say how long to train: give steps or epochs");
+    section.refuse(by_steps ? "epochs" : "",
+                   by_steps ? "give either steps or epochs, not both"
+                            : "must say how long to train: give steps or epochs");
   if (by_steps)
     section.read("steps", o.steps, at_least(1));
   else
@@ -50,7 +51,8 @@ Recipe read_recipe(const Config& config) {
   Section root(config, recipe.resolved);
   recipe.name = "model";
   root.read("name", recipe.name);
-  if (recipe.name.empty() || recipe.name.find_first_of("/\\") != std::string::npos || recipe.name[0] == '.')
+  if (recipe.name.empty() || recipe.name.find_first_of("/\\") != std::string::npos ||
+      recipe.name[0] == '.')
     root.refuse("name", format("must be usable as a folder's name, but is \"{}\"", recipe.name));
   root.read("seed", recipe.seed);
   Section data = root.section("data");

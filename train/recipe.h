@@ -26,7 +26,7 @@ struct TrainOptions {
   int64_t log_every = 50;        ///< steps between lines of progress
   int64_t validate_every = 200;  ///< steps between validations and checkpoints
   std::string metric = "sequence_accuracy";  ///< what decides which checkpoint is the best
-  int64_t patience = 0;                      ///< validations without a better one before stopping; 0 is off
+  int64_t patience = 0;  ///< validations without a better one before stopping; 0 is off
 };
 
 /// A whole configuration, read and checked: nothing is built and no data is opened yet.

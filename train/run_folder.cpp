@@ -12,9 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFiles[] = {"config.yaml",          "metrics.jsonl",        "log.txt",
-                                  "best.safetensors",     "last.safetensors",     "state.safetensors",
-                                  "source.vocabulary.txt", "target.vocabulary.txt"};
+constexpr const char* kFiles[] = {
+    "config.yaml",           "metrics.jsonl",        "log.txt",
+    "best.safetensors",      "last.safetensors",     "state.safetensors",
+    "source.vocabulary.txt", "target.vocabulary.txt"};
 
 }  // namespace
 
@@ -22,10 +23,14 @@ RunFolder::RunFolder(const std::string& path, TrainRun::Start start) : path_(pat
   std::error_code error;
   bool holds_run = fs::exists(file("config.yaml"), error);
   if (start == TrainRun::Start::kFresh && holds_run)
-    fail_user("{}: holds a run already; give --resume to go on with it, --overwrite to replace it, or another --run",
-              path);
+    fail_user(
+        "{}: holds a run already; give --resume to go on with it, --overwrite to replace it, or "
+        "another --run",
+        path);
   if (start == TrainRun::Start::kResume && !fs::exists(file("state.safetensors"), error))
-    fail_user("{}: holds no state to resume from (no state.safetensors); train without --resume first", path);
+    fail_user(
+        "{}: holds no state to resume from (no state.safetensors); train without --resume first",
+        path);
   if (start == TrainRun::Start::kOverwrite)
     for (const char* name : kFiles) {
       fs::remove(file(name), error);
@@ -48,7 +53,8 @@ void RunFolder::cut_metrics_after(int64_t step) const {
   for (const std::string& line : read_lines(path)) {
     // A kill in mid-write can leave half a line at the end.
     Json entry = Json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("step") || entry["step"].get<int64_t>() > step) continue;
+    if (!entry.is_object() || !entry.contains("step") || entry["step"].get<int64_t>() > step)
+      continue;
     kept += line + "\n";
   }
   write_file(path, kept);
@@ -56,13 +62,14 @@ void RunFolder::cut_metrics_after(int64_t step) const {
 
 namespace {
 
-const std::set<std::string> kMayChange = {"train.steps", "train.epochs", "train.threads", "train.log_every",
-                                          "train.validate.patience"};
+const std::set<std::string> kMayChange = {"train.steps", "train.epochs", "train.threads",
+                                          "train.log_every", "train.validate.patience"};
 
 /// The first path at which two resolved configurations differ, or nothing.
 std::string first_difference(const Config& a, const Config& b, const std::string& path) {
   if (kMayChange.contains(path)) return "";
-  if (a.kind() != b.kind() || a.scalar() != b.scalar() || a.items().size() != b.items().size()) return path;
+  if (a.kind() != b.kind() || a.scalar() != b.scalar() || a.items().size() != b.items().size())
+    return path;
   for (size_t i = 0; i < a.items().size(); ++i)
     if (std::string at = first_difference(a.items()[i], b.items()[i], path); !at.empty()) return at;
   auto inner = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
@@ -85,8 +92,10 @@ void refuse_changed_config(const std::string& run_config_path, const Config& now
   Config before = Config::from_file(run_config_path);
   std::string where = first_difference(before, now, "");
   if (where.empty()) return;
-  fail_user("{}: the run was started with another {}; resume with the config it was started with, or start a new run",
-            run_config_path, where);
+  fail_user(
+      "{}: the run was started with another {}; resume with the config it was started with, or "
+      "start a new run",
+      run_config_path, where);
 }
 
 }  // namespace lookback

@@ -17,16 +17,16 @@ class RunFolder {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   /// Appends one line to metrics.jsonl.
   void metric(const Json& line) const;
-  /// Drops the lines of metrics.jsonl past a step: what an interrupted run did after its last saved state is
-  /// done again.
+  /// Drops the lines of metrics.jsonl past a step: what an interrupted run did after its last saved
+  /// state is done again.
   void cut_metrics_after(int64_t step) const;
 
  private:
   std::string path_;
 };
 
-/// Refuses to go on with a run under another configuration: names the first key that differs. How long to
-/// train, threads, and how often to report may change.
+/// Refuses to go on with a run under another configuration: names the first key that differs. How
+/// long to train, threads, and how often to report may change.
 void refuse_changed_config(const std::string& run_config_path, const Config& now);
 
 }  // namespace lookback

@@ -27,7 +27,8 @@ ScheduleMaker linear_decay(Section& section) {
   return [=](int64_t total) -> Schedule {
     double length = decay * static_cast<double>(total), begin = static_cast<double>(total) - length;
     return [=](int64_t step) {
-      double gone = length > 0 ? std::clamp((static_cast<double>(step) - begin) / length, 0.0, 1.0) : 0;
+      double gone =
+          length > 0 ? std::clamp((static_cast<double>(step) - begin) / length, 0.0, 1.0) : 0;
       return risen(step, warmup) * (1 - gone * (1 - floor));
     };
   };
@@ -66,7 +67,8 @@ ScheduleMaker noam(Section& section) {
   return [=](int64_t) -> Schedule {
     return [=](int64_t step) {
       double s = static_cast<double>(step), w = static_cast<double>(warmup);
-      return std::min(1 / std::sqrt(s), s / (w * std::sqrt(w))) / std::sqrt(static_cast<double>(width));
+      return std::min(1 / std::sqrt(s), s / (w * std::sqrt(w))) /
+             std::sqrt(static_cast<double>(width));
     };
   };
 }

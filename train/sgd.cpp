@@ -16,7 +16,8 @@ Sgd::Sgd(const Options& options, std::vector<Module::Named> parameters)
 
 void Sgd::step(const ParameterGradients& gradients, double rate, double factor) {
   std::vector<int64_t> sizes;
-  for (const Tensor& gradient : gradients.tensors) sizes.push_back(gradient.defined() ? gradient.count() : 0);
+  for (const Tensor& gradient : gradients.tensors)
+    sizes.push_back(gradient.defined() ? gradient.count() : 0);
   const Real scale = static_cast<Real>(factor), decay = static_cast<Real>(options_.weight_decay);
   const Real size = static_cast<Real>(rate), momentum = static_cast<Real>(options_.momentum);
   over_pieces(sizes, [&](size_t p, int64_t begin, int64_t end) {

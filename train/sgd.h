@@ -6,8 +6,8 @@
 
 namespace lookback {
 
-/// Stochastic gradient descent with momentum, as torch.optim.SGD: g += decay w, then b = momentum b + g
-/// (b = g at the first step) and w -= lr b; without momentum w -= lr g.
+/// Stochastic gradient descent with momentum, as torch.optim.SGD: g += decay w, then b = momentum b
+/// + g (b = g at the first step) and w -= lr b; without momentum w -= lr g.
 class Sgd final : public Optimizer {
  public:
   struct Options {

@@ -21,18 +21,21 @@ std::vector<std::vector<int64_t>> deal(const Batch& batch, int64_t shards) {
     size_t at = static_cast<size_t>(b);
     return batch.source_lengths[at] + batch.target_lengths[at];
   };
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return work(a) > work(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return work(a) > work(b); });
   int64_t count = std::max<int64_t>(1, std::min(shards, batch.size()));
   std::vector<std::vector<int64_t>> out(static_cast<size_t>(count));
   for (size_t i = 0; i < order.size(); ++i) {
-    // To and fro, 0 1 1 0 0 1 ..., or the first shard would always get the longer of two neighbours.
+    // To and fro, 0 1 1 0 0 1 ..., or the first shard would always get the longer of two
+    // neighbours.
     size_t turn = i / out.size(), at = i % out.size();
     out[turn % 2 == 0 ? at : out.size() - 1 - at].push_back(order[i]);
   }
   return out;
 }
 
-std::vector<std::vector<double>> token_log_probabilities(const Variable& logits, const Batch& batch) {
+std::vector<std::vector<double>> token_log_probabilities(const Variable& logits,
+                                                         const Batch& batch) {
   int64_t words = logits.size(2);
   std::vector<std::vector<double>> out(static_cast<size_t>(batch.size()));
   for (int64_t b = 0; b < batch.size(); ++b)
@@ -55,9 +58,12 @@ struct Part {
 Part run_part(const EncoderDecoder& model, const Batch& batch, const Pass& pass, double tokens,
               double label_smoothing) {
   Variable logits = model.forward(batch, pass);
-  Variable loss = cross_entropy(logits, batch.target,
-                                {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing});
-  Part out{.loss = static_cast<double>(loss.item()), .nll = static_cast<double>(loss.item()), .gradients = {}};
+  Variable loss =
+      cross_entropy(logits, batch.target,
+                    {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing});
+  Part out{.loss = static_cast<double>(loss.item()),
+           .nll = static_cast<double>(loss.item()),
+           .gradients = {}};
   if (label_smoothing > 0) {
     out.nll = 0;
     for (const std::vector<double>& sentence : token_log_probabilities(logits, batch))
@@ -70,8 +76,10 @@ Part run_part(const EncoderDecoder& model, const Batch& batch, const Pass& pass,
 
 }  // namespace
 
-StepResult forward_backward(const EncoderDecoder& model, const std::vector<Module::Named>& parameters,
-                            const std::vector<Batch>& batches, const Pass& pass, const StepOptions& options) {
+StepResult forward_backward(const EncoderDecoder& model,
+                            const std::vector<Module::Named>& parameters,
+                            const std::vector<Batch>& batches, const Pass& pass,
+                            const StepOptions& options) {
   StepResult out;
   struct Work {
     Batch batch;

@@ -22,22 +22,26 @@ struct StepResult {
 
 /// The gradient of the mean loss over all target tokens of the batches.
 ///
-/// How a step uses its cores: each batch is cut into `shards` parts of about equal work; every part runs
-/// forward and backward alone, on one thread, over the shared parameters; then one reduction in fixed order.
-/// For recurrent models a team for every small op would cost more than the op. A batch of one sentence has
-/// one shard and runs its ops parallel inside. The bits depend on the shards, never on the threads.
-StepResult forward_backward(const EncoderDecoder& model, const std::vector<Module::Named>& parameters,
-                            const std::vector<Batch>& batches, const Pass& pass, const StepOptions& options);
+/// How a step uses its cores: each batch is cut into `shards` parts of about equal work; every part
+/// runs forward and backward alone, on one thread, over the shared parameters; then one reduction
+/// in fixed order. For recurrent models a team for every small op would cost more than the op. A
+/// batch of one sentence has one shard and runs its ops parallel inside. The bits depend on the
+/// shards, never on the threads.
+StepResult forward_backward(const EncoderDecoder& model,
+                            const std::vector<Module::Named>& parameters,
+                            const std::vector<Batch>& batches, const Pass& pass,
+                            const StepOptions& options);
 
-/// What gradients of this norm are multiplied by so that their norm is at most `limit`; 0 is no limit. As
-/// torch.nn.utils.clip_grad_norm_ does it.
+/// What gradients of this norm are multiplied by so that their norm is at most `limit`; 0 is no
+/// limit. As torch.nn.utils.clip_grad_norm_ does it.
 double clip_factor(double norm, double limit);
 
-/// Which sentences of a batch go to which shard: dealt out by falling length, so that shards take about as
-/// long as one another.
+/// Which sentences of a batch go to which shard: dealt out by falling length, so that shards take
+/// about as long as one another.
 std::vector<std::vector<int64_t>> deal(const Batch& batch, int64_t shards);
 
 /// log p(target) of every real target token, in order, sentence by sentence. logits (B, T, V).
-std::vector<std::vector<double>> token_log_probabilities(const Variable& logits, const Batch& batch);
+std::vector<std::vector<double>> token_log_probabilities(const Variable& logits,
+                                                         const Batch& batch);
 
 }  // namespace lookback

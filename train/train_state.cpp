@@ -22,9 +22,11 @@ void fields(State& s, F&& f) {
 
 }  // namespace
 
-void TrainState::save(const std::string& path, const Module& model, const Optimizer& optimizer) const {
+void TrainState::save(const std::string& path, const Module& model,
+                      const Optimizer& optimizer) const {
   std::vector<NamedTensor> tensors = optimizer.state();
-  for (const Module::Named& p : model.parameters()) tensors.push_back({"model." + p.name, p.variable.value()});
+  for (const Module::Named& p : model.parameters())
+    tensors.push_back({"model." + p.name, p.variable.value()});
   Json values;
   fields(*this, [&](const char* name, const auto& value) { values[name] = value; });
   save_tensors(path, tensors, {{"format", "lookback-state"}, {"state", json_text(values)}});

@@ -7,8 +7,9 @@
 
 namespace lookback {
 
-/// Everything that the rest of a run depends on besides its config: with it, a resumed run continues bit for
-/// bit. Samples and data order need no memory: they are functions of (seed, step).
+/// Everything that the rest of a run depends on besides its config: with it, a resumed run
+/// continues bit for bit. Samples and data order need no memory: they are functions of (seed,
+/// step).
 struct TrainState {
   int64_t step = 0;       ///< steps made
   int64_t best_step = 0;  ///< of the best validation so far; 0 before the first

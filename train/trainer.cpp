@@ -68,7 +68,8 @@ Session::Session(const Recipe& recipe, const TrainRun& run)
   total_steps_ = options_.steps > 0 ? options_.steps : out_.data->steps_in_epochs(options_.epochs);
   if (options_.steps == 0) total_steps_ = std::max<int64_t>(1, total_steps_ / options_.accumulate);
   out_.data->held_out(Split::kValid);
-  out_.model = recipe.model(out_.data->source_vocabulary().size(), out_.data->target_vocabulary().size());
+  out_.model =
+      recipe.model(out_.data->source_vocabulary().size(), out_.data->target_vocabulary().size());
   out_.model->initialize(recipe.seed);
   parameters_ = out_.model->parameters();
   optimizer_ = options_.optimizer.make(parameters_);
@@ -100,9 +101,13 @@ std::vector<Batch> Session::batches(int64_t step) {
 
 void Session::step() {
   Pass pass{.training = true,
-            .key = {.seed = recipe_.seed, .purpose = 0, .step = static_cast<uint64_t>(state_.step), .index = 0}};
-  StepResult result = forward_backward(*out_.model, parameters_, batches(state_.step), pass,
-                                       {.shards = options_.shards, .label_smoothing = options_.label_smoothing});
+            .key = {.seed = recipe_.seed,
+                    .purpose = 0,
+                    .step = static_cast<uint64_t>(state_.step),
+                    .index = 0}};
+  StepResult result =
+      forward_backward(*out_.model, parameters_, batches(state_.step), pass,
+                       {.shards = options_.shards, .label_smoothing = options_.label_smoothing});
   ++state_.step;
   tokens_ += result.tokens;
   rate_ = options_.optimizer.rate * schedule_(state_.step);
@@ -110,13 +115,16 @@ void Session::step() {
   if (!std::isfinite(norm_)) {
     ++state_.skipped;
     std::string names;
-    for (const std::string& name : result.gradients.not_finite) names += (names.empty() ? "" : ", ") + name;
+    for (const std::string& name : result.gradients.not_finite)
+      names += (names.empty() ? "" : ", ") + name;
     log_warn("step {}: skipped, the gradient is not finite in {}", state_.step,
              names.empty() ? "its norm" : names);
     if (++state_.skipped_in_row >= kHopeless)
-      fail("training stopped: {} steps in a row had gradients that are not finite (a lower train.optimizer.lr "
-           "or a smaller train.clip_norm may help)",
-           kHopeless);
+      fail(
+          "training stopped: {} steps in a row had gradients that are not finite (a lower "
+          "train.optimizer.lr "
+          "or a smaller train.clip_norm may help)",
+          kHopeless);
     return;
   }
   state_.skipped_in_row = 0;
@@ -157,7 +165,8 @@ void Session::validate() {
   reported_ += Clock::now() - start;  // validation is no training time
   validated_step_ = state_.step;
   double value = out_.last.metric(options_.metric);
-  bool better = more_is_better(options_.metric) ? value > state_.best_metric : value < state_.best_metric;
+  bool better =
+      more_is_better(options_.metric) ? value > state_.best_metric : value < state_.best_metric;
   bool best = std::isfinite(value) && (state_.best_step == 0 || better);
   if (best) {
     state_.best_metric = value;
@@ -176,8 +185,8 @@ void Session::validate() {
   if (run_.on_validation) run_.on_validation(state_.step, out_.last, best);
 }
 
-/// In this order a kill between two writes loses nothing: the state goes last, and what an older state does
-/// again comes out the same.
+/// In this order a kill between two writes loses nothing: the state goes last, and what an older
+/// state does again comes out the same.
 void Session::save(bool best) {
   if (!folder_) return;
   ModelFile file{.model = out_.model.get(),
@@ -191,7 +200,8 @@ void Session::save(bool best) {
 }
 
 bool Session::finished() const {
-  return state_.step >= total_steps_ || (options_.patience > 0 && state_.strikes >= options_.patience);
+  return state_.step >= total_steps_ ||
+         (options_.patience > 0 && state_.strikes >= options_.patience);
 }
 
 TrainResult Session::go() {

@@ -31,11 +31,13 @@ struct TrainStart {
 
 struct TrainRun {
   enum class Start { kFresh, kResume, kOverwrite };
-  std::string folder;  ///< of the run; empty: nothing is written (for programs that keep the model in hand)
+  std::string
+      folder;  ///< of the run; empty: nothing is written (for programs that keep the model in hand)
   Start start = Start::kFresh;
-  const std::atomic<bool>* stop = nullptr;  ///< set by a signal: end after this step, with everything saved
+  const std::atomic<bool>* stop =
+      nullptr;  ///< set by a signal: end after this step, with everything saved
   std::function<void(const TrainStart&)> on_start;
-  std::function<void(const Progress&)> on_progress;                       ///< every log_every steps
+  std::function<void(const Progress&)> on_progress;  ///< every log_every steps
   std::function<void(int64_t step, const Evaluation&, bool best)> on_validation;
 };
 
@@ -51,10 +53,10 @@ struct TrainResult {
   Evaluation last;           ///< the last validation
 };
 
-/// Trains by a recipe. With a folder it holds afterwards: config.yaml (resolved), metrics.jsonl, log.txt,
-/// source and target vocabularies, best.safetensors, last.safetensors, and state.safetensors, from which
-/// `kResume` goes on bit for bit as if it had not been interrupted. A folder that holds a run is refused
-/// unless the start says otherwise.
+/// Trains by a recipe. With a folder it holds afterwards: config.yaml (resolved), metrics.jsonl,
+/// log.txt, source and target vocabularies, best.safetensors, last.safetensors, and
+/// state.safetensors, from which `kResume` goes on bit for bit as if it had not been interrupted. A
+/// folder that holds a run is refused unless the start says otherwise.
 TrainResult train(const Recipe& recipe, const TrainRun& run);
 
 }  // namespace lookback

@@ -34,10 +34,10 @@ Tensor times_slope(const Tensor& gradient, const Tensor& v, Slope&& slope) {
 
 template <class Slope>
 Variable pointwise(const char* op, const Variable& x, Tensor out, Tensor kept, Slope slope) {
-  return GraphBuilder(op, {x}).result(std::move(out),
-                                      [kept = std::move(kept), slope](OutputGradients g, GradientSink& into) {
-                                        into.add(0, times_slope(g[0], kept, slope));
-                                      });
+  return GraphBuilder(op, {x}).result(
+      std::move(out), [kept = std::move(kept), slope](OutputGradients g, GradientSink& into) {
+        into.add(0, times_slope(g[0], kept, slope));
+      });
 }
 
 }  // namespace

@@ -21,24 +21,31 @@ struct Sizes {
 Sizes check(const Variable& query, const Variable& keys, const Variable& v, const Variable& values,
             const Mask& mask) {
   auto refuse = [&](const char* what) {
-    fail("[additive_attention] {}: query {} must be (B, A), keys {} (B, S, A), v {} (A), values {} (B, S, D), "
-         "mask ({}, {}) (B, S)",
-         what, query.shape().text(), keys.shape().text(), v.shape().text(), values.shape().text(),
-         mask.rows(), mask.columns());
+    fail(
+        "[additive_attention] {}: query {} must be (B, A), keys {} (B, S, A), v {} (A), values {} "
+        "(B, S, D), "
+        "mask ({}, {}) (B, S)",
+        what, query.shape().text(), keys.shape().text(), v.shape().text(), values.shape().text(),
+        mask.rows(), mask.columns());
   };
-  if (query.rank() != 2 || keys.rank() != 3 || v.rank() != 1 || values.rank() != 3 || !mask.defined())
+  if (query.rank() != 2 || keys.rank() != 3 || v.rank() != 1 || values.rank() != 3 ||
+      !mask.defined())
     refuse("wrong number of dimensions");
   Sizes s{keys.size(0), keys.size(1), keys.size(2), values.size(2)};
   if (query.shape() != Shape{s.batch, s.units}) refuse("the query does not fit the keys");
   if (v.size(0) != s.units) refuse("v does not fit the keys");
-  if (values.size(0) != s.batch || values.size(1) != s.length) refuse("the values do not fit the keys");
-  if (mask.rows() != s.batch || mask.columns() != s.length) refuse("the mask does not fit the keys");
+  if (values.size(0) != s.batch || values.size(1) != s.length)
+    refuse("the values do not fit the keys");
+  if (mask.rows() != s.batch || mask.columns() != s.length)
+    refuse("the mask does not fit the keys");
   return s;
 }
 
-/// dw_j = g . h_j (+ what reaches the weights themselves), then through softmax: d_j = w_j (dw_j - sum_k w_k dw_k).
+/// dw_j = g . h_j (+ what reaches the weights themselves), then through softmax: d_j = w_j (dw_j -
+/// sum_k w_k dw_k).
 void score_gradients(const Sizes& s, const Real* weights, const Real* context_gradient,
-                     const Real* weight_gradient, const Real* values, const uint8_t* allowed, Real* d) {
+                     const Real* weight_gradient, const Real* values, const uint8_t* allowed,
+                     Real* d) {
   Real inner = 0;
   for (int64_t j = 0; j < s.length; ++j) {
     d[j] = 0;
@@ -59,14 +66,16 @@ Attended additive_attention(const Variable& query, const Variable& keys, const V
   parallel_for(s.batch, s.grain(), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       Real* row = weights.data() + b * s.length;
-      kernels::additive_scores(query.value().data() + b * s.units, keys.value().data() + b * s.length * s.units,
-                               v.value().data(), mask.row(b), s.length, s.units, row);
+      kernels::additive_scores(query.value().data() + b * s.units,
+                               keys.value().data() + b * s.length * s.units, v.value().data(),
+                               mask.row(b), s.length, s.units, row);
       kernels::softmax(row, mask.row(b), row, s.length);
       Real* sum = context.data() + b * s.width;
       std::fill_n(sum, s.width, Real{0});
       for (int64_t j = 0; j < s.length; ++j)
         if (mask.at(b, j))
-          kernels::add_scaled(row[j], values.value().data() + (b * s.length + j) * s.width, sum, s.width);
+          kernels::add_scaled(row[j], values.value().data() + (b * s.length + j) * s.width, sum,
+                              s.width);
     }
   });
 
@@ -74,7 +83,8 @@ Attended additive_attention(const Variable& query, const Variable& keys, const V
                    values = values.value()](OutputGradients g, GradientSink& into) {
     const Real* of_context = g[0].defined() ? g[0].data() : nullptr;
     const Real* of_weights = g[1].defined() ? g[1].data() : nullptr;
-    // Sentences run side by side, so each has its own sum for v; they are added in order at the end.
+    // Sentences run side by side, so each has its own sum for v; they are added in order at the
+    // end.
     Tensor dquery = Tensor::zeros(query.shape()), dv = Tensor::zeros({s.batch, s.units});
     Tensor ignored_keys;
     if (!into.wants(1)) ignored_keys = Tensor::zeros(keys.shape());
@@ -98,15 +108,15 @@ Attended additive_attention(const Variable& query, const Variable& keys, const V
                                            .dv = dv.data() + b * s.units});
         for (int64_t j = 0; dvalues && j < s.length; ++j)
           if (mask.at(b, j))
-            kernels::add_scaled(row[j], context_gradient, dvalues->data() + (b * s.length + j) * s.width,
-                                s.width);
+            kernels::add_scaled(row[j], context_gradient,
+                                dvalues->data() + (b * s.length + j) * s.width, s.width);
       }
     });
     into.add(0, dquery);
     if (into.wants(2)) add_column_sums(dv.data(), s.batch, s.units, into.accumulated(2).data());
   };
-  std::vector<Variable> out =
-      GraphBuilder("additive_attention", {query, keys, v, values}).results({context, weights}, std::move(backward));
+  std::vector<Variable> out = GraphBuilder("additive_attention", {query, keys, v, values})
+                                  .results({context, weights}, std::move(backward));
   return {out[0], out[1]};
 }
 

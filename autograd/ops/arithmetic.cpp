@@ -69,9 +69,10 @@ Variable multiply(const Variable& a, const Variable& b) {
 }
 
 Variable scale(const Variable& a, Real factor) {
-  return GraphBuilder("scale", {a}).result(
-      scaled(a.value(), factor),
-      [factor](OutputGradients g, GradientSink& into) { into.add(0, scaled(g[0], factor)); });
+  return GraphBuilder("scale", {a})
+      .result(scaled(a.value(), factor), [factor](OutputGradients g, GradientSink& into) {
+        into.add(0, scaled(g[0], factor));
+      });
 }
 
 }  // namespace lookback

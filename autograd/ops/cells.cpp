@@ -14,7 +14,8 @@ int64_t row_grain(int64_t units) {
 }
 
 /// Checks x and h of (B, gates D) against a state of (B, D).
-void check(const char* op, const Variable& x, const Variable& h, const Variable& state, int64_t gates) {
+void check(const char* op, const Variable& x, const Variable& h, const Variable& state,
+           int64_t gates) {
   if (state.rank() != 2) fail("[{}] the state must be (B, D), not {}", op, state.shape().text());
   Shape wanted{state.size(0), gates * state.size(1)};
   for (const Variable* part : {&x, &h})
@@ -29,12 +30,13 @@ Variable rnn_gates(const Variable& x, const Variable& h) {
   check("rnn_gates", x, h, h, 1);
   Tensor next(h.shape());
   kernels::rnn_forward(next.count(), x.value().data(), h.value().data(), next.data());
-  return GraphBuilder("rnn_gates", {x, h}).result(next, [next](OutputGradients g, GradientSink& into) {
-    Tensor d(next.shape());
-    kernels::rnn_backward(d.count(), g[0].data(), next.data(), d.data());
-    into.add(0, d);
-    into.add(1, d);
-  });
+  return GraphBuilder("rnn_gates", {x, h})
+      .result(next, [next](OutputGradients g, GradientSink& into) {
+        Tensor d(next.shape());
+        kernels::rnn_backward(d.count(), g[0].data(), next.data(), d.data());
+        into.add(0, d);
+        into.add(1, d);
+      });
 }
 
 Variable gru_gates(const Variable& x, const Variable& h, const Variable& previous) {
@@ -52,8 +54,8 @@ Variable gru_gates(const Variable& x, const Variable& h, const Variable& previou
                           .next = next.data() + begin * units});
   });
   return GraphBuilder("gru_gates", {x, h, previous})
-      .result(next, [gates, candidate, previous = previous.value(), rows, units](OutputGradients g,
-                                                                                GradientSink& into) {
+      .result(next, [gates, candidate, previous = previous.value(), rows, units](
+                        OutputGradients g, GradientSink& into) {
         Tensor dx(gates.shape()), dh(gates.shape()), dprevious(previous.shape());
         parallel_for(rows, row_grain(units), [&](int64_t begin, int64_t end) {
           kernels::gru_backward({.rows = end - begin,

@@ -8,7 +8,8 @@
 namespace lookback {
 
 Variable embedding(const Variable& weight, const IdMatrix& ids) {
-  if (weight.rank() != 2) fail("[embedding] the table must be (V, E), not {}", weight.shape().text());
+  if (weight.rank() != 2)
+    fail("[embedding] the table must be (V, E), not {}", weight.shape().text());
   int64_t words = weight.size(0), width = weight.size(1);
   Tensor out({ids.rows, ids.columns, width});
   for (size_t i = 0; i < ids.values.size(); ++i) {
@@ -16,7 +17,8 @@ Variable embedding(const Variable& weight, const IdMatrix& ids) {
     if (id < 0 || id >= words)
       fail("[embedding] id {} at ({}, {}) is outside the table of {} words", id,
            static_cast<int64_t>(i) / ids.columns, static_cast<int64_t>(i) % ids.columns, words);
-    std::copy_n(weight.value().data() + id * width, width, out.data() + static_cast<int64_t>(i) * width);
+    std::copy_n(weight.value().data() + id * width, width,
+                out.data() + static_cast<int64_t>(i) * width);
   }
   return GraphBuilder("embedding", {weight})
       .result(out, [ids, width](OutputGradients g, GradientSink& into) {

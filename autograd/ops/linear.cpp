@@ -24,8 +24,10 @@ Shape with_columns(Shape shape, int64_t columns) {
 
 void check_linear(const char* op, const Variable& x, const Variable& weight) {
   if (x.rank() < 1 || weight.rank() != 2 || x.size(-1) != weight.size(1))
-    fail("[{}] x {} does not fit weight {} of (outputs, inputs): the last size of x must equal the weight's",
-         op, x.shape().text(), weight.shape().text());
+    fail(
+        "[{}] x {} does not fit weight {} of (outputs, inputs): the last size of x must equal the "
+        "weight's",
+        op, x.shape().text(), weight.shape().text());
 }
 
 /// dx = dy W   dW += dy^T x
@@ -64,9 +66,11 @@ Variable linear_add(const Variable& x, const Variable& weight, const Variable& b
   check_linear("linear_add", x, weight);
   Shape shape = with_columns(x.shape(), weight.size(0));
   if (base.shape() != shape)
-    fail("[linear_add] base {} must be {}, the shape of the product", base.shape().text(), shape.text());
+    fail("[linear_add] base {} must be {}, the shape of the product", base.shape().text(),
+         shape.text());
   Tensor out = base.value().clone();
-  gemm(as_matrix(x.value()), transposed(as_matrix(weight.value())), as_matrix(out), {.accumulate = true});
+  gemm(as_matrix(x.value()), transposed(as_matrix(weight.value())), as_matrix(out),
+       {.accumulate = true});
   return GraphBuilder("linear_add", {x, weight, base})
       .result(out, [x = x.value(), weight = weight.value()](OutputGradients g, GradientSink& into) {
         linear_backward(g[0], x, weight, into);
@@ -110,20 +114,21 @@ Variable flat_matmul(const Variable& a, const Variable& b) {
 
 Variable matmul(const Variable& a, const Variable& b) {
   auto misfit = [&] {
-    fail("[matmul] {} x {} do not fit: (..., M, K) x (..., K, N) or (..., K) x (K, N)", a.shape().text(),
-         b.shape().text());
+    fail("[matmul] {} x {} do not fit: (..., M, K) x (..., K, N) or (..., K) x (K, N)",
+         a.shape().text(), b.shape().text());
   };
   if (a.rank() < 1 || b.rank() < 2) misfit();
   if (a.size(-1) != b.size(-2))
-    fail("[matmul] inner sizes differ: {} x {}; {} must equal {}", a.shape().text(), b.shape().text(),
-         a.size(-1), b.size(-2));
+    fail("[matmul] inner sizes differ: {} x {}; {} must equal {}", a.shape().text(),
+         b.shape().text(), a.size(-1), b.size(-2));
   if (b.rank() == 2) return flat_matmul(a, b);
   if (a.rank() != b.rank()) misfit();
   for (int i = 0; i + 2 < a.rank(); ++i)
     if (a.size(i) != b.size(i)) misfit();
 
   Tensor out(with_columns(a.shape(), b.size(-1)));
-  for (int64_t i = 0; i < matrices(out); ++i) gemm(part(a.value(), i), part(b.value(), i), part(out, i));
+  for (int64_t i = 0; i < matrices(out); ++i)
+    gemm(part(a.value(), i), part(b.value(), i), part(out, i));
   return GraphBuilder("matmul", {a, b})
       .result(out, [a = a.value(), b = b.value()](OutputGradients g, GradientSink& into) {
         Tensor da, db;

@@ -8,10 +8,10 @@
 
 namespace lookback {
 
-/// Sentences of different lengths, packed by step: sorted by falling length, so that the ones that still run
-/// at step t are always the first `running[t]`. The packed rows of step t stand at
-/// [offset[t], offset[t] + running[t]). In reverse, step t of a sentence is its position length - 1 - t, so
-/// each sentence begins at its own last token. (The layout of PyTorch's PackedSequence.)
+/// Sentences of different lengths, packed by step: sorted by falling length, so that the ones that
+/// still run at step t are always the first `running[t]`. The packed rows of step t stand at
+/// [offset[t], offset[t] + running[t]). In reverse, step t of a sentence is its position length - 1
+/// - t, so each sentence begins at its own last token. (The layout of PyTorch's PackedSequence.)
 class Packing {
  public:
   Packing(const Lengths& lengths, bool reverse);
@@ -25,7 +25,9 @@ class Packing {
   int64_t sentence(int64_t i) const { return order_[i]; }
   /// Its length.
   int64_t length(int64_t i) const { return lengths_[i]; }
-  int64_t position(int64_t i, int64_t step) const { return reverse_ ? lengths_[i] - 1 - step : step; }
+  int64_t position(int64_t i, int64_t step) const {
+    return reverse_ ? lengths_[i] - 1 - step : step;
+  }
 
   /// (B, S, N) -> (P, N): the rows of all real positions.
   Tensor pack(const Tensor& padded) const;

@@ -16,8 +16,9 @@ int64_t gate_count(CellKind cell) {
   return cell == CellKind::kLstm ? 4 : cell == CellKind::kGru ? 3 : 1;
 }
 
-/// What forward leaves for backward. Rows are packed by step; `hidden` and `cell` begin with the B initial
-/// states, so that where all lengths are equal the states before each step are simply the rows one step up.
+/// What forward leaves for backward. Rows are packed by step; `hidden` and `cell` begin with the B
+/// initial states, so that where all lengths are equal the states before each step are simply the
+/// rows one step up.
 struct Trace {
   CellKind kind;
   int64_t units, gates;  // D, and 1, 3 or 4 blocks of it
@@ -31,14 +32,17 @@ struct Trace {
   int64_t batch() const { return packing.batch(); }
   int64_t state_row(int64_t step) const { return step < 0 ? 0 : batch() + packing.offset(step); }
   Real* state(Tensor& of, int64_t step) const { return of.data() + state_row(step) * units; }
-  const Real* state(const Tensor& of, int64_t step) const { return of.data() + state_row(step) * units; }
+  const Real* state(const Tensor& of, int64_t step) const {
+    return of.data() + state_row(step) * units;
+  }
 
   /// The state before each packed row, (P, D).
   Tensor before() const {
     if (packing.rows() == packing.steps() * batch()) return hidden.rows(0, packing.rows());
     Tensor out({packing.rows(), units});
     for (int64_t t = 0; t < packing.steps(); ++t)
-      std::copy_n(state(hidden, t - 1), packing.running(t) * units, out.data() + packing.offset(t) * units);
+      std::copy_n(state(hidden, t - 1), packing.running(t) * units,
+                  out.data() + packing.offset(t) * units);
     return out;
   }
 
@@ -69,14 +73,15 @@ void step_forward(Trace& trace, int64_t t, const Real* gx, const Real* gh, Real*
         kernels::rnn_forward((end - begin) * units, gx + g, gh + g, next + s);
         break;
       case CellKind::kGru:
-        kernels::gru_forward({.rows = end - begin,
-                              .units = units,
-                              .x = gx + g,
-                              .h = gh + g,
-                              .previous = previous + s,
-                              .gates = gate + g,
-                              .candidate = trace.candidate.data() + trace.packing.offset(t) * units + s,
-                              .next = next + s});
+        kernels::gru_forward(
+            {.rows = end - begin,
+             .units = units,
+             .x = gx + g,
+             .h = gh + g,
+             .previous = previous + s,
+             .gates = gate + g,
+             .candidate = trace.candidate.data() + trace.packing.offset(t) * units + s,
+             .next = next + s});
         break;
       case CellKind::kLstm:
         kernels::lstm_forward({.rows = end - begin,
@@ -92,8 +97,8 @@ void step_forward(Trace& trace, int64_t t, const Real* gx, const Real* gh, Real*
   });
 }
 
-/// The pointwise backward of step t. `dhidden` (and `dcell`) hold the gradient of the states after the step
-/// and get the part of the gradient before it that does not pass W_hh.
+/// The pointwise backward of step t. `dhidden` (and `dcell`) hold the gradient of the states after
+/// the step and get the part of the gradient before it that does not pass W_hh.
 void step_backward(const Trace& trace, int64_t t, Real* dhidden, Real* dcell, Real* dx, Real* dh) {
   int64_t units = trace.units, width = trace.gates * units, row = trace.packing.offset(t);
   const Real* gate = trace.gate.defined() ? trace.gate.data() + row * width : nullptr;
@@ -101,7 +106,8 @@ void step_backward(const Trace& trace, int64_t t, Real* dhidden, Real* dcell, Re
     int64_t g = begin * width, s = begin * units;
     switch (trace.kind) {
       case CellKind::kRnn:
-        kernels::rnn_backward((end - begin) * units, dhidden + s, trace.state(trace.hidden, t) + s, dx + g);
+        kernels::rnn_backward((end - begin) * units, dhidden + s, trace.state(trace.hidden, t) + s,
+                              dx + g);
         std::fill_n(dhidden + s, (end - begin) * units, Real{0});
         break;
       case CellKind::kGru:
@@ -132,7 +138,8 @@ void step_backward(const Trace& trace, int64_t t, Real* dhidden, Real* dcell, Re
 }
 
 /// Adds rows [begin, end) of a gradient by sentence to one by place.
-void add_by_place(const Tensor& by_sentence, const Packing& packing, int64_t begin, int64_t end, Tensor& to) {
+void add_by_place(const Tensor& by_sentence, const Packing& packing, int64_t begin, int64_t end,
+                  Tensor& to) {
   if (!by_sentence.defined()) return;
   int64_t units = to.size(1);
   for (int64_t i = begin; i < end; ++i)
@@ -146,14 +153,15 @@ struct Weights {
 
 enum Input { kX, kWeightIh, kWeightHh, kBiasIh, kBiasHh, kHidden, kCell };
 
-void backward_through_time(const Trace& trace, const Weights& weights, int64_t positions, OutputGradients g,
-                           GradientSink& into) {
+void backward_through_time(const Trace& trace, const Weights& weights, int64_t positions,
+                           OutputGradients g, GradientSink& into) {
   const Packing& packing = trace.packing;
   int64_t units = trace.units, width = trace.gates * units, batch = trace.batch();
   Tensor dhidden = Tensor::zeros({batch, units});
   Tensor dcell = trace.kind == CellKind::kLstm ? Tensor::zeros({batch, units}) : Tensor();
   Tensor dx({packing.rows(), width});
-  Tensor dh = trace.kind == CellKind::kGru ? Tensor({packing.rows(), width}) : dx;  // equal but for a GRU's n
+  Tensor dh = trace.kind == CellKind::kGru ? Tensor({packing.rows(), width})
+                                           : dx;  // equal but for a GRU's n
   bool wants_start = into.wants(kHidden);
 
   for (int64_t t = packing.steps() - 1; t >= 0; --t) {
@@ -162,7 +170,8 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
     add_by_place(g[1], packing, packing.running(t + 1), running, dhidden);
     if (dcell.defined()) add_by_place(g[2], packing, packing.running(t + 1), running, dcell);
     for (int64_t i = 0; g[0].defined() && i < running; ++i) {
-      const Real* from = g[0].data() + (packing.sentence(i) * positions + packing.position(i, t)) * units;
+      const Real* from =
+          g[0].data() + (packing.sentence(i) * positions + packing.position(i, t)) * units;
       for (int64_t j = 0; j < units; ++j) dhidden.data()[i * units + j] += from[j];
     }
     step_backward(trace, t, dhidden.data(), dcell.defined() ? dcell.data() : nullptr,
@@ -180,7 +189,8 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
   int64_t inputs = trace.x.size(1);
   if (into.wants(kX)) {
     Tensor packed({packing.rows(), inputs});
-    gemm(dx_rows, matrix(weights.ih.data(), width, inputs), mutable_matrix(packed.data(), packing.rows(), inputs));
+    gemm(dx_rows, matrix(weights.ih.data(), width, inputs),
+         mutable_matrix(packed.data(), packing.rows(), inputs));
     into.add(kX, packing.unpack(packed.data(), inputs, positions));
   }
   into.add_product(kWeightIh, transposed(dx_rows), matrix(trace.x.data(), packing.rows(), inputs));
@@ -188,8 +198,10 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
     Tensor before = trace.before();
     into.add_product(kWeightHh, transposed(dh_rows), matrix(before.data(), packing.rows(), units));
   }
-  if (into.wants(kBiasIh)) add_column_sums(dx.data(), packing.rows(), width, into.accumulated(kBiasIh).data());
-  if (into.wants(kBiasHh)) add_column_sums(dh.data(), packing.rows(), width, into.accumulated(kBiasHh).data());
+  if (into.wants(kBiasIh))
+    add_column_sums(dx.data(), packing.rows(), width, into.accumulated(kBiasIh).data());
+  if (into.wants(kBiasHh))
+    add_column_sums(dh.data(), packing.rows(), width, into.accumulated(kBiasHh).data());
   if (wants_start) into.add(kHidden, packing.unsort(dhidden));
   if (dcell.defined() && into.wants(kCell)) into.add(kCell, packing.unsort(dcell));
 }
@@ -200,8 +212,8 @@ void check(const SequenceInput& in, int64_t units, int64_t width) {
   };
   if (in.x.rank() != 3) refuse("x", in.x.shape(), "(B, S, E)");
   if (in.x.size(0) != static_cast<int64_t>(in.lengths.size()))
-    fail("[recurrent_sequence] x {} has {} sentences, but {} lengths are given", in.x.shape().text(),
-         in.x.size(0), in.lengths.size());
+    fail("[recurrent_sequence] x {} has {} sentences, but {} lengths are given",
+         in.x.shape().text(), in.x.size(0), in.lengths.size());
   for (int64_t length : in.lengths)
     if (length < 0 || length > in.x.size(1))
       fail("[recurrent_sequence] length {} does not fit x {}", length, in.x.shape().text());
@@ -245,7 +257,8 @@ SequenceOutput recurrent_sequence(const SequenceInput& in) {
               .hidden = states_from(in.hidden, packing, units),
               .cell = lstm ? states_from(in.cell_state, packing, units) : Tensor()};
 
-  // All input products at once; then each step adds its recurrent product. Activated gates overwrite them.
+  // All input products at once; then each step adds its recurrent product. Activated gates
+  // overwrite them.
   Tensor gx({packing.rows(), width}), gh({packing.running(0), width});
   gemm(matrix(trace.x.data(), packing.rows(), in.x.size(2)),
        transposed(matrix(in.weight_ih.value().data(), width, in.x.size(2))),

@@ -8,10 +8,11 @@ namespace {
 Variable scaled_sum(const char* op, const Variable& x, Real factor) {
   double total = 0;  // summed in double: a float loses digits over many elements
   for (Real value : x.value().values()) total += value;
-  return GraphBuilder(op, {x}).result(Tensor::scalar(static_cast<Real>(total * factor)),
-                                      [shape = x.shape(), factor](OutputGradients g, GradientSink& into) {
-                                        into.add(0, Tensor::full(shape, g[0].item() * factor));
-                                      });
+  return GraphBuilder(op, {x}).result(
+      Tensor::scalar(static_cast<Real>(total * factor)),
+      [shape = x.shape(), factor](OutputGradients g, GradientSink& into) {
+        into.add(0, Tensor::full(shape, g[0].item() * factor));
+      });
 }
 
 }  // namespace

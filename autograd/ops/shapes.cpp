@@ -22,8 +22,8 @@ Around around(const Shape& shape, int axis) {
 }
 
 /// Copies `length` positions of one dimension between tensors that agree in all others.
-void copy_positions(const Tensor& from, int64_t from_begin, Tensor& to, int64_t to_begin, int64_t length,
-                    int axis) {
+void copy_positions(const Tensor& from, int64_t from_begin, Tensor& to, int64_t to_begin,
+                    int64_t length, int axis) {
   Around a = around(from.shape(), axis), b = around(to.shape(), axis);
   for (int64_t o = 0; o < a.outer; ++o)
     std::copy_n(from.data() + (o * a.size + from_begin) * a.inner, length * a.inner,
@@ -76,10 +76,11 @@ Shape with(const Shape& shape, int axis, int64_t size) {
 }  // namespace
 
 Variable reshape(const Variable& x, const Shape& shape) {
-  return GraphBuilder("reshape", {x}).result(x.value().reshape(shape),
-                                             [before = x.shape()](OutputGradients g, GradientSink& into) {
-                                               into.add(0, g[0].reshape(before));
-                                             });
+  return GraphBuilder("reshape", {x})
+      .result(x.value().reshape(shape),
+              [before = x.shape()](OutputGradients g, GradientSink& into) {
+                into.add(0, g[0].reshape(before));
+              });
 }
 
 Variable transpose(const Variable& x, int first, int second) {
@@ -87,9 +88,10 @@ Variable transpose(const Variable& x, int first, int second) {
   second = x.shape().axis(second);
   if (first == second) return x;
   return GraphBuilder("transpose", {x})
-      .result(transposed_copy(x.value(), first, second), [first, second](OutputGradients g, GradientSink& into) {
-        into.add(0, transposed_copy(g[0], first, second));
-      });
+      .result(transposed_copy(x.value(), first, second),
+              [first, second](OutputGradients g, GradientSink& into) {
+                into.add(0, transposed_copy(g[0], first, second));
+              });
 }
 
 Variable concat(std::span<const Variable> parts, int dim) {
@@ -101,7 +103,8 @@ Variable concat(std::span<const Variable> parts, int dim) {
     Shape expected = shape;
     if (part.rank() == shape.rank()) expected.set(axis, part.size(axis));
     if (part.shape() != expected)
-      fail("[concat] {} and {} differ outside dimension {}", parts[0].shape().text(), part.shape().text(), axis);
+      fail("[concat] {} and {} differ outside dimension {}", parts[0].shape().text(),
+           part.shape().text(), axis);
     total += part.size(axis);
   }
   shape.set(axis, total);
@@ -128,22 +131,24 @@ Variable narrow(const Variable& x, int dim, int64_t begin, int64_t length) {
     fail("[narrow] positions {} to {} of dimension {} are outside {}", begin, begin + length, axis,
          x.shape().text());
   return GraphBuilder("narrow", {x})
-      .result(positions(x.value(), axis, begin, length), [axis, begin](OutputGradients g, GradientSink& into) {
-        Tensor& sum = into.accumulated(0);
-        Around whole = around(sum.shape(), axis), part = around(g[0].shape(), axis);
-        for (int64_t o = 0; o < whole.outer; ++o) {
-          Real* to = sum.data() + (o * whole.size + begin) * whole.inner;
-          const Real* from = g[0].data() + o * part.size * part.inner;
-          for (int64_t i = 0; i < part.size * part.inner; ++i) to[i] += from[i];
-        }
-      });
+      .result(positions(x.value(), axis, begin, length),
+              [axis, begin](OutputGradients g, GradientSink& into) {
+                Tensor& sum = into.accumulated(0);
+                Around whole = around(sum.shape(), axis), part = around(g[0].shape(), axis);
+                for (int64_t o = 0; o < whole.outer; ++o) {
+                  Real* to = sum.data() + (o * whole.size + begin) * whole.inner;
+                  const Real* from = g[0].data() + o * part.size * part.inner;
+                  for (int64_t i = 0; i < part.size * part.inner; ++i) to[i] += from[i];
+                }
+              });
 }
 
 Variable stack(std::span<const Variable> parts, int dim) {
   if (parts.empty()) fail("[stack] nothing to stack");
   const Shape& one = parts[0].shape();
   int axis = dim < 0 ? dim + one.rank() + 1 : dim;
-  if (axis < 0 || axis > one.rank()) fail("[stack] dimension {} does not fit parts of {}", dim, one.text());
+  if (axis < 0 || axis > one.rank())
+    fail("[stack] dimension {} does not fit parts of {}", dim, one.text());
   Tensor out(with(one, axis, static_cast<int64_t>(parts.size())));
   Shape slice = with(one, axis, 1);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -152,7 +157,8 @@ Variable stack(std::span<const Variable> parts, int dim) {
     copy_positions(parts[i].value().reshape(slice), 0, out, static_cast<int64_t>(i), 1, axis);
   }
   return GraphBuilder("stack", {parts.begin(), parts.end()})
-      .result(out, [axis, one, count = static_cast<int>(parts.size())](OutputGradients g, GradientSink& into) {
+      .result(out, [axis, one, count = static_cast<int>(parts.size())](OutputGradients g,
+                                                                       GradientSink& into) {
         for (int i = 0; i < count; ++i)
           if (into.wants(i)) into.add(i, positions(g[0], axis, i, 1).reshape(one));
       });
@@ -165,27 +171,32 @@ std::vector<Variable> unbind(const Variable& x, int dim) {
   for (int64_t i = 0; i < x.size(axis); ++i)
     parts.push_back(positions(x.value(), axis, i, 1).reshape(one));
   return GraphBuilder("unbind", {x})
-      .results(std::move(parts), [axis, one, whole = x.shape()](OutputGradients g, GradientSink& into) {
-        Tensor out(whole);
-        Shape slice = with(one, axis, 1);
-        Tensor zeros;
-        for (size_t i = 0; i < g.size(); ++i) {
-          if (!g[i].defined() && !zeros.defined()) zeros = Tensor::zeros(slice);
-          copy_positions(g[i].defined() ? g[i].reshape(slice) : zeros, 0, out, static_cast<int64_t>(i), 1, axis);
-        }
-        into.add(0, out);
-      });
+      .results(std::move(parts),
+               [axis, one, whole = x.shape()](OutputGradients g, GradientSink& into) {
+                 Tensor out(whole);
+                 Shape slice = with(one, axis, 1);
+                 Tensor zeros;
+                 for (size_t i = 0; i < g.size(); ++i) {
+                   if (!g[i].defined() && !zeros.defined()) zeros = Tensor::zeros(slice);
+                   copy_positions(g[i].defined() ? g[i].reshape(slice) : zeros, 0, out,
+                                  static_cast<int64_t>(i), 1, axis);
+                 }
+                 into.add(0, out);
+               });
 }
 
 Variable choose_rows(std::span<const uint8_t> take, const Variable& yes, const Variable& no) {
-  if (yes.shape() != no.shape() || yes.rank() < 1 || yes.size(0) != static_cast<int64_t>(take.size()))
+  if (yes.shape() != no.shape() || yes.rank() < 1 ||
+      yes.size(0) != static_cast<int64_t>(take.size()))
     fail("[choose_rows] {} and {} must be equal, with {} rows, one a flag", yes.shape().text(),
          no.shape().text(), take.size());
   std::vector<uint8_t> flags(take.begin(), take.end());
   int64_t width = yes.size(0) ? yes.count() / yes.size(0) : 0;
-  auto copy = [width](const std::vector<uint8_t>& flags, bool which, const Tensor& from, Tensor& to) {
+  auto copy = [width](const std::vector<uint8_t>& flags, bool which, const Tensor& from,
+                      Tensor& to) {
     for (size_t b = 0; b < flags.size(); ++b)
-      if ((flags[b] != 0) == which) std::copy_n(from.data() + b * width, width, to.data() + b * width);
+      if ((flags[b] != 0) == which)
+        std::copy_n(from.data() + b * width, width, to.data() + b * width);
   };
   Tensor out(yes.shape());
   copy(flags, true, yes.value(), out);

@@ -1,8 +1,8 @@
+#include "core/kernels/softmax.h"
 #include "autograd/node.h"
 #include "autograd/ops.h"
 #include "core/error.h"
 #include "core/kernels/additive.h"
-#include "core/kernels/softmax.h"
 #include "core/threads.h"
 
 namespace lookback {
@@ -17,7 +17,8 @@ int64_t row_grain(int64_t columns) {
 Variable softmax(const Variable& x, const Mask& mask) {
   int64_t rows = x.shape().rows(), columns = x.shape().columns();
   if (mask.defined() && (mask.rows() != rows || mask.columns() != columns))
-    fail("[softmax] mask ({}, {}) does not fit scores {}", mask.rows(), mask.columns(), x.shape().text());
+    fail("[softmax] mask ({}, {}) does not fit scores {}", mask.rows(), mask.columns(),
+         x.shape().text());
   Tensor y(x.shape());
   parallel_for(rows, row_grain(columns), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
@@ -25,18 +26,19 @@ Variable softmax(const Variable& x, const Mask& mask) {
                        y.data() + r * columns, columns);
   });
   // dx_j = y_j (g_j - sum_k g_k y_k)
-  return GraphBuilder("softmax", {x}).result(y, [y, rows, columns](OutputGradients g, GradientSink& into) {
-    Tensor dx(y.shape());
-    parallel_for(rows, row_grain(columns), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const Real *weight = y.data() + r * columns, *gradient = g[0].data() + r * columns;
-        Real inner = kernels::dot(weight, gradient, columns);
-        for (int64_t c = 0; c < columns; ++c)
-          dx.data()[r * columns + c] = weight[c] * (gradient[c] - inner);
-      }
-    });
-    into.add(0, dx);
-  });
+  return GraphBuilder("softmax", {x})
+      .result(y, [y, rows, columns](OutputGradients g, GradientSink& into) {
+        Tensor dx(y.shape());
+        parallel_for(rows, row_grain(columns), [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            const Real *weight = y.data() + r * columns, *gradient = g[0].data() + r * columns;
+            Real inner = kernels::dot(weight, gradient, columns);
+            for (int64_t c = 0; c < columns; ++c)
+              dx.data()[r * columns + c] = weight[c] * (gradient[c] - inner);
+          }
+        });
+        into.add(0, dx);
+      });
 }
 
 Variable log_softmax(const Variable& x) {
@@ -50,20 +52,21 @@ Variable log_softmax(const Variable& x) {
     }
   });
   // dx_j = g_j - e^(y_j) sum_k g_k
-  return GraphBuilder("log_softmax", {x}).result(y, [y, rows, columns](OutputGradients g, GradientSink& into) {
-    Tensor dx(y.shape());
-    parallel_for(rows, row_grain(columns), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const Real* gradient = g[0].data() + r * columns;
-        Real total = 0;
-        for (int64_t c = 0; c < columns; ++c) total += gradient[c];
-        Real* out = dx.data() + r * columns;
-        kernels::scaled_exp(y.data() + r * columns, 0, -total, out, columns);
-        for (int64_t c = 0; c < columns; ++c) out[c] += gradient[c];
-      }
-    });
-    into.add(0, dx);
-  });
+  return GraphBuilder("log_softmax", {x})
+      .result(y, [y, rows, columns](OutputGradients g, GradientSink& into) {
+        Tensor dx(y.shape());
+        parallel_for(rows, row_grain(columns), [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            const Real* gradient = g[0].data() + r * columns;
+            Real total = 0;
+            for (int64_t c = 0; c < columns; ++c) total += gradient[c];
+            Real* out = dx.data() + r * columns;
+            kernels::scaled_exp(y.data() + r * columns, 0, -total, out, columns);
+            for (int64_t c = 0; c < columns; ++c) out[c] += gradient[c];
+          }
+        });
+        into.add(0, dx);
+      });
 }
 
 }  // namespace lookback

@@ -10,7 +10,8 @@ HWY_BEFORE_NAMESPACE();
 namespace lookback {
 namespace HWY_NAMESPACE {
 
-/// sum_i f(i), eight lanes side by side and the rest after them, in an order that only `count` decides.
+/// sum_i f(i), eight lanes side by side and the rest after them, in an order that only `count`
+/// decides.
 template <class F>
 HWY_INLINE Real SumLanes(int64_t count, F&& f) {
   const hn::ScalableTag<Real> d;
@@ -44,7 +45,8 @@ void AdditiveScoresBackward(const kernels::AdditiveBackward& a) {
     ForLanes(a.units, [&](auto d, int64_t i) HWY_ATTR {
       auto t = VecTanh(d, hn::Add(hn::LoadU(d, a.query + i), hn::LoadU(d, key + i)));
       auto dj = hn::Set(d, a.d[j]);
-      auto g = hn::Mul(hn::Mul(dj, hn::LoadU(d, a.v + i)), hn::NegMulAdd(t, t, hn::Set(d, Real{1})));
+      auto g =
+          hn::Mul(hn::Mul(dj, hn::LoadU(d, a.v + i)), hn::NegMulAdd(t, t, hn::Set(d, Real{1})));
       hn::StoreU(hn::Add(hn::LoadU(d, a.dquery + i), g), d, a.dquery + i);
       hn::StoreU(hn::Add(hn::LoadU(d, dkey + i), g), d, dkey + i);
       hn::StoreU(hn::MulAdd(dj, t, hn::LoadU(d, a.dv + i)), d, a.dv + i);
@@ -54,13 +56,15 @@ void AdditiveScoresBackward(const kernels::AdditiveBackward& a) {
 
 void AddScaled(Real weight, const Real* row, Real* sum, int64_t count) {
   ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
-    hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, row + i), hn::LoadU(d, sum + i)), d, sum + i);
+    hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, row + i), hn::LoadU(d, sum + i)), d,
+               sum + i);
   });
 }
 
 Real Dot(const Real* a, const Real* b, int64_t count) {
-  return SumLanes(count, [&](auto d, int64_t i, auto sum)
-                             HWY_ATTR { return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum); });
+  return SumLanes(count, [&](auto d, int64_t i, auto sum) HWY_ATTR {
+    return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

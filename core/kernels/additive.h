@@ -8,21 +8,22 @@ namespace lookback::kernels {
 
 /// Additive scores of one query against `length` keys of A units:
 ///     e_j = sum_a v_a tanh(q_a + k_ja)
-/// Positions with allowed[j] == 0 (allowed may be null) are not read and their score is left as it is.
+/// Positions with allowed[j] == 0 (allowed may be null) are not read and their score is left as it
+/// is.
 void additive_scores(const Real* query, const Real* keys, const Real* v, const uint8_t* allowed,
                      int64_t length, int64_t units, Real* scores);
 
 /// Its backward, with t = tanh(q + k) computed again rather than kept, d_j = d loss / d e_j:
 ///     dq_a += d_j v_a (1 - t^2)   dk_ja += the same   dv_a += d_j t
 struct AdditiveBackward {
-  const Real* query;   // (A)
-  const Real* keys;    // (length, A)
-  const Real* v;       // (A)
-  const Real* d;       // (length); exactly 0 where masked
+  const Real* query;  // (A)
+  const Real* keys;   // (length, A)
+  const Real* v;      // (A)
+  const Real* d;      // (length); exactly 0 where masked
   int64_t length, units;
-  Real* dquery;        // (A)
-  Real* dkeys;         // (length, A)
-  Real* dv;            // (A)
+  Real* dquery;  // (A)
+  Real* dkeys;   // (length, A)
+  Real* dv;      // (A)
 };
 void additive_scores_backward(const AdditiveBackward& a);
 

@@ -11,16 +11,18 @@ namespace lookback {
 namespace HWY_NAMESPACE {
 
 void ExpAll(const Real* x, Real* y, int64_t count) {
-  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR { hn::StoreU(VecExp(d, hn::LoadU(d, x + i)), d, y + i); });
+  ForLanes(count, [&](auto d, int64_t i)
+                      HWY_ATTR { hn::StoreU(VecExp(d, hn::LoadU(d, x + i)), d, y + i); });
 }
 
 void TanhAll(const Real* x, Real* y, int64_t count) {
-  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR { hn::StoreU(VecTanh(d, hn::LoadU(d, x + i)), d, y + i); });
+  ForLanes(count, [&](auto d, int64_t i)
+                      HWY_ATTR { hn::StoreU(VecTanh(d, hn::LoadU(d, x + i)), d, y + i); });
 }
 
 void SigmoidAll(const Real* x, Real* y, int64_t count) {
-  ForLanes(count,
-           [&](auto d, int64_t i) HWY_ATTR { hn::StoreU(VecSigmoid(d, hn::LoadU(d, x + i)), d, y + i); });
+  ForLanes(count, [&](auto d, int64_t i)
+                      HWY_ATTR { hn::StoreU(VecSigmoid(d, hn::LoadU(d, x + i)), d, y + i); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -47,7 +47,8 @@ void GruBackwardRows(const kernels::GruBackward& a) {
     ForLanes(n, [&](auto d, int64_t j) HWY_ATTR {
       auto load = [&](const Real* p) HWY_ATTR { return hn::LoadU(d, p + j); };
       const auto one = hn::Set(d, Real{1});
-      auto g = load(gradient), reset = load(gates), update = load(gates + n), fresh = load(gates + 2 * n);
+      auto g = load(gradient), reset = load(gates), update = load(gates + n),
+           fresh = load(gates + 2 * n);
       auto dfresh = hn::Mul(hn::Mul(g, hn::Sub(one, update)), hn::NegMulAdd(fresh, fresh, one));
       auto dupdate = hn::Mul(hn::Mul(g, hn::Sub(load(previous), fresh)),
                              hn::Mul(update, hn::Sub(one, update)));
@@ -105,11 +106,13 @@ void LstmBackwardRows(const kernels::LstmBackward& a) {
       auto g = load(gradient), input = load(gates), forget = load(gates + n);
       auto fresh = load(gates + 2 * n), output = load(gates + 3 * n);
       auto squashed = VecTanh(d, load(next));
-      auto u = hn::MulAdd(hn::Mul(g, output), hn::NegMulAdd(squashed, squashed, one), load(cell_gradient));
+      auto u = hn::MulAdd(hn::Mul(g, output), hn::NegMulAdd(squashed, squashed, one),
+                          load(cell_gradient));
       auto slope = [&](auto gate) HWY_ATTR { return hn::Mul(gate, hn::Sub(one, gate)); };
       hn::StoreU(hn::Mul(hn::Mul(u, fresh), slope(input)), d, dgates + j);
       hn::StoreU(hn::Mul(hn::Mul(u, load(previous)), slope(forget)), d, dgates + n + j);
-      hn::StoreU(hn::Mul(hn::Mul(u, input), hn::NegMulAdd(fresh, fresh, one)), d, dgates + 2 * n + j);
+      hn::StoreU(hn::Mul(hn::Mul(u, input), hn::NegMulAdd(fresh, fresh, one)), d,
+                 dgates + 2 * n + j);
       hn::StoreU(hn::Mul(hn::Mul(g, squashed), slope(output)), d, dgates + 3 * n + j);
       hn::StoreU(hn::Mul(u, forget), d, dprevious + j);
     });

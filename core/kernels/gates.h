@@ -6,13 +6,14 @@
 
 namespace lookback::kernels {
 
-// The pointwise halves of the recurrent cells, on the calling thread. Gate blocks lie side by side in each
-// row, in PyTorch's order. `rows` sentences, D units.
+// The pointwise halves of the recurrent cells, on the calling thread. Gate blocks lie side by side
+// in each row, in PyTorch's order. `rows` sentences, D units.
 
 /// GRU, gates r, z, n of (rows, 3D):
-///     r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r * h_n)   h' = (1 - z) n + z h
-/// x = W_ih x_t + b_ih, h = W_hh h_(t-1) + b_hh. Writes r, z, n to `gates` (may be `x`) and h_n, which
-/// backward needs, to `candidate` (rows, D).
+///     r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r * h_n)   h' = (1 - z) n +
+///     z h
+/// x = W_ih x_t + b_ih, h = W_hh h_(t-1) + b_hh. Writes r, z, n to `gates` (may be `x`) and h_n,
+/// which backward needs, to `candidate` (rows, D).
 struct GruForward {
   int64_t rows, units;
   const Real* x;         // (rows, 3D)
@@ -26,7 +27,8 @@ void gru_forward(const GruForward& a);
 
 /// With g = d loss / d h':
 ///     dx_n = g (1 - z) (1 - n^2)   dx_z = g (h - n) z (1 - z)   dx_r = dx_n h_n r (1 - r)
-///     dh_r = dx_r   dh_z = dx_z   dh_n = dx_n r   d previous = g z  (the part that does not pass W_hh)
+///     dh_r = dx_r   dh_z = dx_z   dh_n = dx_n r   d previous = g z  (the part that does not pass
+///     W_hh)
 struct GruBackward {
   int64_t rows, units;
   const Real* gradient;   // (rows, D)
@@ -54,7 +56,8 @@ struct LstmForward {
 void lstm_forward(const LstmForward& a);
 
 /// With g = d loss / d h' and k = d loss / d c', u = k + g o (1 - tanh(c')^2):
-///     di = u g i (1 - i)   df = u c f (1 - f)   dg = u i (1 - g^2)   do = g tanh(c') o (1 - o)   dc = u f
+///     di = u g i (1 - i)   df = u c f (1 - f)   dg = u i (1 - g^2)   do = g tanh(c') o (1 - o) dc
+///     = u f
 struct LstmBackward {
   int64_t rows, units;
   const Real* gradient;       // (rows, D), of h'

@@ -16,7 +16,8 @@ namespace lookback {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Runs body(tag, i) over [0, count): whole vectors first, single lanes at the end, by the same arithmetic.
+/// Runs body(tag, i) over [0, count): whole vectors first, single lanes at the end, by the same
+/// arithmetic.
 template <class Body>
 HWY_INLINE void ForLanes(int64_t count, Body&& body) {
   const hn::ScalableTag<Real> whole;
@@ -27,11 +28,13 @@ HWY_INLINE void ForLanes(int64_t count, Body&& body) {
   for (; i < count; ++i) body(one, i);
 }
 
-/// e^x. Highway's Exp is made for x up to 104 (706 in double): past it it may give anything (0 for e^200), and
-/// it makes 0 of NaN. Here what is past the largest number is infinity, and NaN stays NaN.
+/// e^x. Highway's Exp is made for x up to 104 (706 in double): past it it may give anything (0 for
+/// e^200), and it makes 0 of NaN. Here what is past the largest number is infinity, and NaN stays
+/// NaN.
 template <class D, class V>
 HWY_INLINE V VecExp(D d, V x) {
-  const V beyond = hn::Set(d, static_cast<Real>(sizeof(Real) == 4 ? 100 : 720));  // e^beyond is infinite
+  const V beyond =
+      hn::Set(d, static_cast<Real>(sizeof(Real) == 4 ? 100 : 720));  // e^beyond is infinite
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, hn::Min(x, beyond)));
 }
 
@@ -42,9 +45,9 @@ HWY_INLINE V VecSigmoid(D d, V x) {
   return hn::Div(one, hn::Add(one, VecExp(d, hn::Neg(x))));
 }
 
-/// tanh x. For floats x P(x^2) / Q(x^2), within 3.2e-7 of the exact value, relatively, and about three times
-/// as fast as Highway's; fit_tanh.py finds the coefficients. NaN stays NaN (Min and Max give the second
-/// operand then).
+/// tanh x. For floats x P(x^2) / Q(x^2), within 3.2e-7 of the exact value, relatively, and about
+/// three times as fast as Highway's; fit_tanh.py finds the coefficients. NaN stays NaN (Min and Max
+/// give the second operand then).
 template <class D, class V>
 HWY_INLINE V VecTanh(D d, V x) {
   if constexpr (sizeof(Real) == 8) {

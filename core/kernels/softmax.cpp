@@ -78,7 +78,8 @@ void softmax(const Real* x, const uint8_t* allowed, Real* y, int64_t count) {
     HWY_DYNAMIC_DISPATCH(SoftmaxRow)(x, y, count);
     return;
   }
-  // Padding stands at the end: what is allowed is mostly one run from the start, which needs no copying.
+  // Padding stands at the end: what is allowed is mostly one run from the start, which needs no
+  // copying.
   int64_t run = 0;
   while (run < count && allowed[run]) ++run;
   if (std::none_of(allowed + run, allowed + count, [](uint8_t flag) { return flag != 0; })) {

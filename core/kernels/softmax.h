@@ -6,8 +6,8 @@
 
 namespace lookback::kernels {
 
-/// y = softmax(x) over `count` scores of one row; where `allowed` (may be null) is 0 the weight is exactly 0
-/// and the score is not read. A row that allows nothing gives zeros.
+/// y = softmax(x) over `count` scores of one row; where `allowed` (may be null) is 0 the weight is
+/// exactly 0 and the score is not read. A row that allows nothing gives zeros.
 void softmax(const Real* x, const uint8_t* allowed, Real* y, int64_t count);
 
 /// log sum_j e^(x_j), stable for scores of any size.

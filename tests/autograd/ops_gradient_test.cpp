@@ -9,8 +9,8 @@
 #include "autograd/ops.h"
 #include "support/random_tensor.h"
 
-// Every op of autograd/ops.h has a test here of the name OpGradient.<op>; the last test of this file fails
-// where one is missing.
+// Every op of autograd/ops.h has a test here of the name OpGradient.<op>; the last test of this
+// file fails where one is missing.
 
 namespace lookback {
 namespace {
@@ -62,7 +62,8 @@ TEST(OpGradient, tanh) {
 }
 
 TEST(OpGradient, sigmoid) {
-  expect_gradients([](const Inputs& in) { return sigmoid(in[0]); }, {random_tensor({4, 5}, 1, -5, 5)});
+  expect_gradients([](const Inputs& in) { return sigmoid(in[0]); },
+                   {random_tensor({4, 5}, 1, -5, 5)});
 }
 
 TEST(OpGradient, relu) {
@@ -87,7 +88,8 @@ TEST(OpGradient, matmul) {
 TEST(OpGradient, linear) {
   expect_gradients([](const Inputs& in) { return linear(in[0], in[1], in[2]); },
                    {r({2, 2, 3}), r({4, 3}, 2), r({4}, 3)});
-  expect_gradients([](const Inputs& in) { return linear(in[0], in[1]); }, {r({2, 3}), r({4, 3}, 2)});
+  expect_gradients([](const Inputs& in) { return linear(in[0], in[1]); },
+                   {r({2, 3}), r({4, 3}, 2)});
   // One weight used twice: the second product adds to the first.
   expect_gradients([](const Inputs& in) { return linear(tanh(linear(in[0], in[1])), in[1]); },
                    {r({2, 3}), r({3, 3}, 2)});
@@ -109,7 +111,8 @@ TEST(OpGradient, transpose) {
 
 TEST(OpGradient, concat) {
   expect_gradients([](const Inputs& in) { return concat(in, 1); }, {r({2, 3, 2}), r({2, 1, 2}, 2)});
-  expect_gradients([](const Inputs& in) { return concat(in, -1); }, {r({2, 3}), r({2, 2}, 2), r({2, 1}, 3)});
+  expect_gradients([](const Inputs& in) { return concat(in, -1); },
+                   {r({2, 3}), r({2, 2}, 2), r({2, 1}, 3)});
 }
 
 TEST(OpGradient, narrow) {
@@ -144,7 +147,8 @@ TEST(OpGradient, mean) {
 }
 
 TEST(OpGradient, softmax) {
-  expect_gradients([](const Inputs& in) { return softmax(in[0]); }, {random_tensor({3, 9}, 1, -3, 3)});
+  expect_gradients([](const Inputs& in) { return softmax(in[0]); },
+                   {random_tensor({3, 9}, 1, -3, 3)});
   Mask padded(3, 4, {1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0});
   expect_gradients([&](const Inputs& in) { return softmax(in[0], padded); }, {r({3, 4})});
   Mask holes(2, 4, {0, 1, 0, 1, 1, 0, 1, 1});
@@ -152,7 +156,8 @@ TEST(OpGradient, softmax) {
 }
 
 TEST(OpGradient, log_softmax) {
-  expect_gradients([](const Inputs& in) { return log_softmax(in[0]); }, {random_tensor({3, 9}, 1, -3, 3)});
+  expect_gradients([](const Inputs& in) { return log_softmax(in[0]); },
+                   {random_tensor({3, 9}, 1, -3, 3)});
 }
 
 TEST(OpGradient, embedding) {
@@ -172,13 +177,15 @@ TEST(OpGradient, cross_entropy) {
   for (double smoothing : {0.0, 0.1})
     expect_gradients(
         [&](const Inputs& in) {
-          return cross_entropy(in[0], targets, {.ignore = 0, .divide_by = 3, .label_smoothing = smoothing});
+          return cross_entropy(in[0], targets,
+                               {.ignore = 0, .divide_by = 3, .label_smoothing = smoothing});
         },
         {random_tensor({2, 3, 5}, 1, -3, 3)});
 }
 
 TEST(OpGradient, rnn_gates) {
-  expect_gradients([](const Inputs& in) { return rnn_gates(in[0], in[1]); }, {r({2, 5}), r({2, 5}, 2)});
+  expect_gradients([](const Inputs& in) { return rnn_gates(in[0], in[1]); },
+                   {r({2, 5}), r({2, 5}, 2)});
 }
 
 TEST(OpGradient, gru_gates) {
@@ -203,7 +210,8 @@ TEST(OpGradient, recurrent_sequence) {
     for (bool reverse : {false, true})
       for (Lengths lengths : {Lengths{3, 5, 0, 1}, Lengths{5, 5, 5, 5}}) {
         int64_t G = D * (kind == CellKind::kLstm ? 4 : kind == CellKind::kGru ? 3 : 1);
-        std::vector<Tensor> inputs{r({B, S, E}), r({G, E}, 2), r({G, D}, 3), r({G}, 4), r({G}, 5), r({B, D}, 6)};
+        std::vector<Tensor> inputs{r({B, S, E}), r({G, E}, 2), r({G, D}, 3),
+                                   r({G}, 4),    r({G}, 5),    r({B, D}, 6)};
         if (kind == CellKind::kLstm) inputs.push_back(r({B, D}, 7));
         auto run = [&](const Inputs& in) {
           SequenceInput s{.cell = kind,
@@ -218,7 +226,8 @@ TEST(OpGradient, recurrent_sequence) {
                           .reverse = reverse};
           return recurrent_sequence(s);
         };
-        SCOPED_TRACE(::testing::Message() << "cell " << static_cast<int>(kind) << " reverse " << reverse);
+        SCOPED_TRACE(::testing::Message()
+                     << "cell " << static_cast<int>(kind) << " reverse " << reverse);
         expect_gradients(
             [&](const Inputs& in) -> std::vector<Variable> {
               SequenceOutput out = run(in);
@@ -245,7 +254,9 @@ TEST(OpGradient, additive_attention) {
   expect_gradients([&](const Inputs& in) { return run(in).weights; }, inputs);
   // Keys that also are the values, as when nothing projects them.
   expect_gradients(
-      [&](const Inputs& in) { return additive_attention(in[0], in[1], in[2], in[1], mask).context; },
+      [&](const Inputs& in) {
+        return additive_attention(in[0], in[1], in[2], in[1], mask).context;
+      },
       {inputs[0], inputs[1], inputs[2]});
 }
 
@@ -256,14 +267,17 @@ TEST(OpGradient, every_op_has_a_check) {
     text << in.rdbuf();
     return text.str();
   };
-  std::string header = read("/autograd/ops.h"), tests = read("/tests/autograd/ops_gradient_test.cpp");
-  std::regex declaration(R"(\n(?:Variable|Attended|LstmState|SequenceOutput|std::vector<Variable>) (\w+)\()");
+  std::string header = read("/autograd/ops.h"),
+              tests = read("/tests/autograd/ops_gradient_test.cpp");
+  std::regex declaration(
+      R"(\n(?:Variable|Attended|LstmState|SequenceOutput|std::vector<Variable>) (\w+)\()");
   std::set<std::string> ops;
   for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)
     ops.insert((*it)[1]);
   EXPECT_GE(ops.size(), 30u) << "the pattern no longer finds the declarations";
   for (const std::string& op : ops)
-    EXPECT_NE(tests.find("TEST(OpGradient, " + op + ")"), std::string::npos) << op << " has no gradient check";
+    EXPECT_NE(tests.find("TEST(OpGradient, " + op + ")"), std::string::npos)
+        << op << " has no gradient check";
 }
 
 }  // namespace

@@ -39,21 +39,28 @@ TEST_F(CheckpointTest, a_model_is_one_file) {
 TEST_F(CheckpointTest, overrides_reach_the_config) {
   std::string path = save("m.safetensors");
   LoadedModel loaded = load_model(path, {"data.task.max_length=9"});
-  auto data = make_dataset(loaded.recipe.data, 1, loaded.recipe.train.batch, loaded.source, loaded.target);
+  auto data =
+      make_dataset(loaded.recipe.data, 1, loaded.recipe.train.batch, loaded.source, loaded.target);
   EXPECT_EQ(evaluate(*loaded.model, data->held_out(Split::kTest)).by_length.back().to, 9);
-  EXPECT_NE(user_error([&] { load_model(path, {"data.task.max_lenght=9"}); }).find("did you mean"), std::string::npos);
+  EXPECT_NE(user_error([&] { load_model(path, {"data.task.max_lenght=9"}); }).find("did you mean"),
+            std::string::npos);
 }
 
 TEST_F(CheckpointTest, files_that_are_no_model_are_refused) {
-  EXPECT_NE(user_error([&] { load_model("/nowhere/m.safetensors"); }).find("/nowhere/m.safetensors"), std::string::npos);
-  EXPECT_EQ(user_error([&] { load_model(folder_.path("")); }),
-            folder_.path("") + ": holds no run: neither best.safetensors nor last.safetensors is there");
+  EXPECT_NE(
+      user_error([&] { load_model("/nowhere/m.safetensors"); }).find("/nowhere/m.safetensors"),
+      std::string::npos);
+  EXPECT_EQ(
+      user_error([&] { load_model(folder_.path("")); }),
+      folder_.path("") + ": holds no run: neither best.safetensors nor last.safetensors is there");
   std::string text = folder_.write("notes.txt", "this is no model at all, but it is long enough");
   EXPECT_EQ(user_error([&] { load_model(text); }).find(text), 0u);
   std::string foreign = folder_.path("foreign.safetensors");
   save_tensors(foreign, {{"weight", Tensor::zeros({2, 2})}}, {{"format", "pt"}});
   EXPECT_EQ(user_error([&] { load_model(foreign); }),
-            foreign + ": a safetensors file, but not of a lookback model: its metadata has no format: lookback");
+            foreign +
+                ": a safetensors file, but not of a lookback model: its metadata has no format: "
+                "lookback");
 }
 
 TEST_F(CheckpointTest, tensors_must_be_the_models_own) {
@@ -66,18 +73,23 @@ TEST_F(CheckpointTest, tensors_must_be_the_models_own) {
     save_tensors(other, tensors, file.metadata);
     return user_error([&] { load_model(other); });
   };
-  EXPECT_NE(rewritten([](auto& t) { t.pop_back(); }).find(file.tensors.back().name), std::string::npos);
-  EXPECT_NE(rewritten([](auto& t) { t.push_back({"decoder.extra", Tensor::zeros({1})}); })
-                .find("decoder.extra belongs to no parameter"),
+  EXPECT_NE(rewritten([](auto& t) { t.pop_back(); }).find(file.tensors.back().name),
             std::string::npos);
-  EXPECT_NE(rewritten([](auto& t) { t[0].tensor = Tensor::zeros({3, 3}); }).find("has shape (3, 3), but the model's is (12, 6)"),
+  EXPECT_NE(rewritten([](auto& t) {
+              t.push_back({"decoder.extra", Tensor::zeros({1})});
+            }).find("decoder.extra belongs to no parameter"),
+            std::string::npos);
+  EXPECT_NE(rewritten([](auto& t) {
+              t[0].tensor = Tensor::zeros({3, 3});
+            }).find("has shape (3, 3), but the model's is (12, 6)"),
             std::string::npos);
 }
 
 TEST_F(CheckpointTest, a_refused_file_leaves_the_model_as_it_was) {
   Tensor before = run_.model->parameters()[0].variable.value().clone();
   std::vector<NamedTensor> tensors;
-  for (const Module::Named& p : run_.model->parameters()) tensors.push_back({p.name, Tensor::zeros(p.variable.shape())});
+  for (const Module::Named& p : run_.model->parameters())
+    tensors.push_back({p.name, Tensor::zeros(p.variable.shape())});
   tensors.back().tensor = Tensor::zeros({1});
   save_tensors(folder_.path("bad.safetensors"), tensors, {});
   user_error([&] { load_parameters(*run_.model, load_tensors(folder_.path("bad.safetensors"))); });
@@ -92,19 +104,24 @@ std::string recipe_error(const std::vector<std::string>& changes) {
 TEST(Recipe, every_default_is_written_and_reads_back_the_same) {
   Recipe first = tiny_recipe();
   std::string yaml = first.resolved.yaml();
-  for (const char* key : {"betas", "eps", "clip_norm", "dropout", "initial_state", "patience", "max_length"})
+  for (const char* key :
+       {"betas", "eps", "clip_norm", "dropout", "initial_state", "patience", "max_length"})
     EXPECT_NE(yaml.find(key), std::string::npos) << key;
   EXPECT_EQ(read_recipe(Config::from_text(yaml, "resolved")).resolved.yaml(), yaml);
 }
 
 TEST(Recipe, mistakes_are_named_with_their_place) {
   EXPECT_EQ(recipe_error({"model.encoder.hiden=4"}).find("--set model.encoder.hiden: "), 0u);
-  EXPECT_NE(recipe_error({"model.encoder.hiden=4"}).find("did you mean \"hidden\"?"), std::string::npos);
+  EXPECT_NE(recipe_error({"model.encoder.hiden=4"}).find("did you mean \"hidden\"?"),
+            std::string::npos);
   EXPECT_NE(recipe_error({"train.epochs=3"}).find("either steps or epochs"), std::string::npos);
   EXPECT_NE(recipe_error({"name=a/b"}).find("folder's name"), std::string::npos);
-  EXPECT_NE(recipe_error({"model.attention.type=badanau"}).find("did you mean \"bahdanau\"?"), std::string::npos);
-  EXPECT_NE(recipe_error({"model.decoder.hidden=9"}).find("initial_state: bridge"), std::string::npos);
-  EXPECT_NE(recipe_error({"train.optimizer.betas=[0.9]"}).find("must be two numbers"), std::string::npos);
+  EXPECT_NE(recipe_error({"model.attention.type=badanau"}).find("did you mean \"bahdanau\"?"),
+            std::string::npos);
+  EXPECT_NE(recipe_error({"model.decoder.hidden=9"}).find("initial_state: bridge"),
+            std::string::npos);
+  EXPECT_NE(recipe_error({"train.optimizer.betas=[0.9]"}).find("must be two numbers"),
+            std::string::npos);
   EXPECT_NE(recipe_error({"train.threads=0"}).find("must be"), std::string::npos);
   EXPECT_NE(recipe_error({"train.shards=two"}).find("train.shards"), std::string::npos);
   EXPECT_NE(recipe_error({"model.encoder.dropout=1"}).find("dropout"), std::string::npos);

@@ -25,8 +25,10 @@ TEST(Evaluate, counts_exactly_what_greedy_decoding_gets_right) {
   for (const Example& e : test) sources.push_back(e.source);
   std::vector<Decoded> decoded = translate(*run.model, sources, {});
   int64_t right = 0;
-  for (size_t i = 0; i < test.size(); ++i) right += decoded[i].finished && decoded[i].tokens == test[i].target;
-  EXPECT_DOUBLE_EQ(result.all.sequence_accuracy, static_cast<double>(right) / static_cast<double>(test.size()));
+  for (size_t i = 0; i < test.size(); ++i)
+    right += decoded[i].finished && decoded[i].tokens == test[i].target;
+  EXPECT_DOUBLE_EQ(result.all.sequence_accuracy,
+                   static_cast<double>(right) / static_cast<double>(test.size()));
   EXPECT_GT(right, 0);
   EXPECT_LT(right, static_cast<int64_t>(test.size()));
   EXPECT_GE(result.all.token_accuracy, result.all.sequence_accuracy);
@@ -63,12 +65,14 @@ TEST(Evaluate, neither_batch_nor_order_nor_threads_change_a_translation) {
   std::vector<std::vector<Id>> reversed(sources.rbegin(), sources.rend());
   for (int64_t batch : {1, 7}) {
     std::vector<Decoded> again = translate(*run.model, reversed, {}, batch);
-    for (size_t i = 0; i < sources.size(); ++i) EXPECT_EQ(first[i].tokens, again[sources.size() - 1 - i].tokens);
+    for (size_t i = 0; i < sources.size(); ++i)
+      EXPECT_EQ(first[i].tokens, again[sources.size() - 1 - i].tokens);
   }
   set_threads(1);
   std::vector<Decoded> alone = translate(*run.model, sources, {}, 64);
   set_threads(available_cores());
-  for (size_t i = 0; i < sources.size(); ++i) EXPECT_EQ(first[i].log_probability, alone[i].log_probability);
+  for (size_t i = 0; i < sources.size(); ++i)
+    EXPECT_EQ(first[i].log_probability, alone[i].log_probability);
 }
 
 TEST(Evaluate, scores_are_the_log_probabilities_of_the_reference) {
@@ -108,7 +112,8 @@ TEST(Bleu, known_values) {
   EXPECT_EQ(bleu(Sentences{{10, 11, 12, 13}}, reference), 0);
   EXPECT_EQ(bleu(Sentences{{}}, reference), 0);
   // One of six words wrong at the end: precisions 5/6, 4/5, 3/4, 2/3.
-  EXPECT_NEAR(bleu(Sentences{{4, 5, 6, 7, 8, 10}}, reference), 100 * std::pow(5. / 6 * 4 / 5 * 3 / 4 * 2 / 3, 0.25), 1e-9);
+  EXPECT_NEAR(bleu(Sentences{{4, 5, 6, 7, 8, 10}}, reference),
+              100 * std::pow(5. / 6 * 4 / 5 * 3 / 4 * 2 / 3, 0.25), 1e-9);
   // Four words of six: all n-grams are right, the brevity penalty is e^(1 - 6/4).
   EXPECT_NEAR(bleu(Sentences{{4, 5, 6, 7}}, reference), 100 * std::exp(-0.5), 1e-9);
   // A repeated word counts as often as the reference has it: 1/4, 0 bigrams.

@@ -25,7 +25,8 @@ struct Toy {
 };
 
 /// The rule as the paper writes it, in double.
-std::vector<double> adam_by_hand(int steps, double rate, double factor, double decay, bool decoupled) {
+std::vector<double> adam_by_hand(int steps, double rate, double factor, double decay,
+                                 bool decoupled) {
   std::vector<double> w{1, -2, 0.5}, m(3), v(3);
   for (int t = 1; t <= steps; ++t)
     for (size_t i = 0; i < 3; ++i) {
@@ -36,7 +37,8 @@ std::vector<double> adam_by_hand(int steps, double rate, double factor, double d
         g += decay * w[i];
       m[i] = 0.9 * m[i] + 0.1 * g;
       v[i] = 0.999 * v[i] + 0.001 * g * g;
-      w[i] -= rate * (m[i] / (1 - std::pow(0.9, t))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
+      w[i] -= rate * (m[i] / (1 - std::pow(0.9, t))) /
+              (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
     }
   return w;
 }
@@ -48,7 +50,8 @@ TEST(Optimizer, adam_follows_its_paper) {
       Adam adam({.weight_decay = decay, .decoupled = decoupled}, toy.parameters);
       for (int t = 1; t <= 20; ++t) adam.step(Toy::gradient(t), 0.05, 0.7);
       std::vector<double> expected = adam_by_hand(20, 0.05, 0.7, decay, decoupled);
-      for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(toy.values()[i], expected[i], 2e-5) << decay << decoupled;
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_NEAR(toy.values()[i], expected[i], 2e-5) << decay << decoupled;
     }
 }
 

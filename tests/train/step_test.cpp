@@ -59,7 +59,8 @@ TEST(Step, dealing_gives_each_sentence_to_one_shard) {
 
 TEST(Step, shards_share_the_work_evenly) {
   std::vector<Example> examples;
-  for (int n = 1; n <= 32; ++n) examples.push_back({std::vector<Id>(static_cast<size_t>(n), 4), {4}});
+  for (int n = 1; n <= 32; ++n)
+    examples.push_back({std::vector<Id>(static_cast<size_t>(n), 4), {4}});
   Batch batch = make_batch(examples);
   std::vector<int64_t> work;
   for (const auto& part : deal(batch, 2)) {
@@ -97,7 +98,8 @@ TEST(Step, threads_change_no_bit) {
 
 TEST(Step, accumulated_batches_equal_one_large_batch) {
   Fixture f;
-  std::vector<Example> first = f.data->training_examples(0), second = f.data->training_examples(1), both = first;
+  std::vector<Example> first = f.data->training_examples(0), second = f.data->training_examples(1),
+                       both = first;
   both.insert(both.end(), second.begin(), second.end());
   StepResult apart = f.run({make_batch(first), make_batch(second)}, {.shards = 2});
   StepResult together = f.run({make_batch(both)}, {.shards = 2});
@@ -118,7 +120,8 @@ TEST(Step, padding_changes_no_loss_and_no_gradient) {
 
 TEST(Step, smoothing_changes_the_loss_but_not_the_nll) {
   Fixture f;
-  StepResult plain = f.run({f.batch()}, {.shards = 2}), smooth = f.run({f.batch()}, {.shards = 2, .label_smoothing = 0.2});
+  StepResult plain = f.run({f.batch()}, {.shards = 2}),
+             smooth = f.run({f.batch()}, {.shards = 2, .label_smoothing = 0.2});
   EXPECT_NEAR(plain.nll, smooth.nll, 1e-5);
   EXPECT_EQ(plain.loss, plain.nll);
   EXPECT_GT(std::abs(smooth.loss - plain.loss), 1e-4);
@@ -127,7 +130,8 @@ TEST(Step, smoothing_changes_the_loss_but_not_the_nll) {
 TEST(Step, nll_is_what_evaluation_measures) {
   Fixture f;
   std::vector<Example> examples = f.data->training_examples(0);
-  EXPECT_NEAR(f.run({make_batch(examples)}, {.shards = 2}).nll, evaluate(*f.model, examples).all.nll, 1e-5);
+  EXPECT_NEAR(f.run({make_batch(examples)}, {.shards = 2}).nll,
+              evaluate(*f.model, examples).all.nll, 1e-5);
 }
 
 TEST(Step, dropout_draws_follow_the_key_alone) {

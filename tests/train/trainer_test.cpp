@@ -43,7 +43,8 @@ TrainResult train_into(const std::string& folder, const Recipe& recipe,
 }
 
 void expect_same_run(const std::string& a, const std::string& b) {
-  for (const char* name : {"best.safetensors", "last.safetensors", "state.safetensors", "config.yaml"})
+  for (const char* name :
+       {"best.safetensors", "last.safetensors", "state.safetensors", "config.yaml"})
     EXPECT_EQ(read_file(a + "/" + name), read_file(b + "/" + name)) << name;
   EXPECT_EQ(metrics(a), metrics(b));
 }
@@ -55,7 +56,8 @@ class TrainerTest : public ::testing::Test {
   TextFolder folder_;
 };
 
-/// Everything that a resumed run could forget: moments, dropout, accumulation, smoothing, the best so far.
+/// Everything that a resumed run could forget: moments, dropout, accumulation, smoothing, the best
+/// so far.
 const std::vector<std::string> kRich = {"model.encoder.dropout=0.2", "model.decoder.dropout=0.1",
                                         "train.accumulate=2", "train.label_smoothing=0.1"};
 
@@ -64,7 +66,8 @@ TEST_F(TrainerTest, a_resumed_run_equals_the_unbroken_one) {
     std::vector<std::string> changes = kRich;
     changes.push_back("train.optimizer=" + optimizer);
     Recipe recipe = tiny_recipe(changes);
-    std::string whole = folder_.path("whole" + optimizer.substr(7, 3)), broken = folder_.path("broken" + optimizer.substr(7, 3));
+    std::string whole = folder_.path("whole" + optimizer.substr(7, 3)),
+                broken = folder_.path("broken" + optimizer.substr(7, 3));
     train_into(whole, recipe);
     TrainResult first = train_into(broken, recipe, TrainRun::Start::kFresh, 6);
     EXPECT_TRUE(first.interrupted);
@@ -96,7 +99,8 @@ TEST_F(TrainerTest, one_seed_gives_one_result_on_any_number_of_threads) {
   train_into(folder_.path("c"), tiny_recipe({"train.threads=2", "seed=4"}));
   EXPECT_EQ(metrics(folder_.path("a")), metrics(folder_.path("b")));
   EXPECT_NE(metrics(folder_.path("a")), metrics(folder_.path("c")));
-  TensorFile a = load_tensors(folder_.path("a/last.safetensors")), b = load_tensors(folder_.path("b/last.safetensors"));
+  TensorFile a = load_tensors(folder_.path("a/last.safetensors")),
+             b = load_tensors(folder_.path("b/last.safetensors"));
   for (const NamedTensor& t : a.tensors) {
     std::span<const Real> x = t.tensor.values(), y = b.get(t.name).values();
     EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << t.name;
@@ -112,7 +116,8 @@ TEST_F(TrainerTest, metrics_have_the_fields_that_are_promised) {
     bool train = line["event"] == "train";
     ++(train ? trained : validated);
     for (const char* key : {"step", "nll", "elapsed_s"}) EXPECT_TRUE(line.contains(key)) << text;
-    for (const char* key : {"loss", "lr", "grad_norm", "tokens_per_second"}) EXPECT_EQ(line.contains(key), train) << key;
+    for (const char* key : {"loss", "lr", "grad_norm", "tokens_per_second"})
+      EXPECT_EQ(line.contains(key), train) << key;
     for (const char* key : {"perplexity", "token_accuracy", "sequence_accuracy"})
       EXPECT_EQ(line.contains(key), !train) << key;
   }
@@ -122,7 +127,8 @@ TEST_F(TrainerTest, metrics_have_the_fields_that_are_promised) {
 
 TEST_F(TrainerTest, the_best_checkpoint_is_the_best_validation) {
   std::string path = folder_.path("run");
-  TrainResult result = train_into(path, tiny_recipe({"train.validate.metric=nll", "train.steps=40"}));
+  TrainResult result =
+      train_into(path, tiny_recipe({"train.validate.metric=nll", "train.steps=40"}));
   double best = INFINITY;
   int64_t best_step = 0;
   for (const Json& line : metrics(path))
@@ -138,8 +144,9 @@ TEST_F(TrainerTest, the_best_checkpoint_is_the_best_validation) {
 
 TEST_F(TrainerTest, patience_ends_a_run_that_gets_no_better) {
   // With rate 0 no validation beats the first.
-  TrainResult result = train_into(folder_.path("run"), tiny_recipe({"train.optimizer.lr=0", "train.steps=500",
-                                                                    "train.validate.patience=3"}));
+  TrainResult result = train_into(
+      folder_.path("run"),
+      tiny_recipe({"train.optimizer.lr=0", "train.steps=500", "train.validate.patience=3"}));
   EXPECT_EQ(result.step, 20);
   EXPECT_EQ(result.best_step, 5);
 }
@@ -147,8 +154,9 @@ TEST_F(TrainerTest, patience_ends_a_run_that_gets_no_better) {
 TEST_F(TrainerTest, a_step_whose_gradient_is_not_finite_is_skipped_and_named) {
   std::string path = folder_.path("run");
   // The first step throws the weights to where every product overflows.
-  Recipe recipe = tiny_recipe({"train.optimizer={type: sgd, lr: 1e30}", "train.clip_norm=0", "train.steps=10",
-                               "train.schedule={type: constant}", "train.validate.metric=nll"});
+  Recipe recipe =
+      tiny_recipe({"train.optimizer={type: sgd, lr: 1e30}", "train.clip_norm=0", "train.steps=10",
+                   "train.schedule={type: constant}", "train.validate.metric=nll"});
   TrainResult result = train_into(path, recipe);
   EXPECT_GT(result.skipped, 5);
   std::string log = read_file(path + "/log.txt");
@@ -161,17 +169,26 @@ TEST_F(TrainerTest, a_step_whose_gradient_is_not_finite_is_skipped_and_named) {
 TEST_F(TrainerTest, a_folder_that_holds_a_run_is_refused) {
   std::string path = folder_.path("run");
   Recipe recipe = tiny_recipe({"train.steps=5"});
-  EXPECT_EQ(user_error([&] { train_into(path, recipe, TrainRun::Start::kResume); }),
-            path + ": holds no state to resume from (no state.safetensors); train without --resume first");
+  EXPECT_EQ(
+      user_error([&] { train_into(path, recipe, TrainRun::Start::kResume); }),
+      path +
+          ": holds no state to resume from (no state.safetensors); train without --resume first");
   EXPECT_FALSE(fs::exists(path));
   train_into(path, recipe);
   std::string before = read_file(path + "/last.safetensors");
   EXPECT_EQ(user_error([&] { train_into(path, tiny_recipe({"seed=9"})); }),
-            path + ": holds a run already; give --resume to go on with it, --overwrite to replace it, or another --run");
+            path +
+                ": holds a run already; give --resume to go on with it, --overwrite to replace it, "
+                "or another --run");
   EXPECT_EQ(read_file(path + "/last.safetensors"), before);
-  EXPECT_EQ(user_error([&] { train_into(path, tiny_recipe({"model.encoder.hidden=8", "seed=9"}), TrainRun::Start::kResume); }),
-            path + "/config.yaml: the run was started with another seed; resume with the config it was started "
-                   "with, or start a new run");
+  EXPECT_EQ(user_error([&] {
+              train_into(path, tiny_recipe({"model.encoder.hidden=8", "seed=9"}),
+                         TrainRun::Start::kResume);
+            }),
+            path +
+                "/config.yaml: the run was started with another seed; resume with the config it "
+                "was started "
+                "with, or start a new run");
   EXPECT_EQ(read_file(path + "/last.safetensors"), before);
   train_into(path, tiny_recipe({"train.steps=5", "seed=9"}), TrainRun::Start::kOverwrite);
   EXPECT_NE(read_file(path + "/last.safetensors"), before);
@@ -190,8 +207,9 @@ TEST_F(TrainerTest, a_finished_run_can_be_lengthened) {
 
 TEST_F(TrainerTest, wrong_data_leaves_no_folder_behind) {
   std::string path = folder_.path("run");
-  std::string corpus = "data={corpus: {train: {source: /nowhere/a, target: /nowhere/b}, valid: {source: /nowhere/a, "
-                       "target: /nowhere/b}}}";
+  std::string corpus =
+      "data={corpus: {train: {source: /nowhere/a, target: /nowhere/b}, valid: {source: /nowhere/a, "
+      "target: /nowhere/b}}}";
   Recipe recipe = tiny_recipe({corpus});
   EXPECT_NE(user_error([&] { train_into(path, recipe); }).find("/nowhere/a"), std::string::npos);
   EXPECT_FALSE(fs::exists(path));
