@@ -196,10 +196,10 @@ int demo(const std::string& figure_path) {
   std::vector<std::string> tiny = sizes(16, 32);
   tiny.push_back("train.optimizer.lr=6e-3");  // a small model learns best at a higher rate
   const std::vector<Contender> contenders = {
-      {"fixed context, H=64", "configs/copy_fixed.yaml"},
-      {"attention, H=64", "configs/copy_bahdanau.yaml"},
-      {"fixed context, H=312", "configs/copy_fixed.yaml", sizes(32, 312)},
-      {"attention, H=32", "configs/copy_bahdanau.yaml", tiny},
+      {"fixed context, D=64", "configs/copy_fixed.yaml"},
+      {"attention, D=64", "configs/copy_bahdanau.yaml"},
+      {"fixed context, D=312", "configs/copy_fixed.yaml", sizes(32, 312)},
+      {"attention, D=32", "configs/copy_bahdanau.yaml", tiny},
   };
   std::printf("Four GRU encoder-decoders learn to copy 1 to 20 letters, 1,500 steps each.\n\n");
   std::vector<Outcome> outcomes;

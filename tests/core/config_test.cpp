@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/files.h"
+#include "support/text_folder.h"
 
 namespace lookback {
 namespace {
@@ -96,7 +97,8 @@ TEST(Config, RefusesEndlessNesting) {
 }
 
 TEST(Config, NamesMissingAndEmptyFiles) {
-  std::string folder = testing::TempDir();
+  TextFolder own;
+  std::string folder = own.path("");
   std::string missing = folder + "no-such.yaml";
   EXPECT_EQ(refusal([&] { Config::from_file(missing); }), missing + ": no such file");
   EXPECT_EQ(refusal([&] { Config::from_file(folder); }), folder + ": is a folder, not a file");
@@ -106,12 +108,13 @@ TEST(Config, NamesMissingAndEmptyFiles) {
 }
 
 TEST(Config, FileGivesPlaceAndFolder) {
-  std::string path = testing::TempDir() + "placed.yaml";
+  TextFolder own;
+  std::string path = own.path("placed.yaml");
   write_file(path, "\xEF\xBB\xBFname: x\r\nseed: 1\r\n");
   Config config = Config::from_file(path);
   EXPECT_EQ(config.find("name")->scalar(), "x");
   EXPECT_EQ(config.find("seed")->place(), path + ":2");
-  EXPECT_EQ(config.find("seed")->folder() + "/", testing::TempDir());
+  EXPECT_EQ(config.find("seed")->folder() + "/", own.path(""));
 }
 
 TEST(ConfigSet, ReplacesAndMakesValues) {

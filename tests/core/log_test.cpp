@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "core/files.h"
+#include "support/text_folder.h"
 
 namespace lookback {
 namespace {
 
 class LogTest : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::remove(path_); }
   void TearDown() override {
     log_close_file();
     set_log_quiet(false);
-    std::filesystem::remove(path_);
   }
-  std::string path_ = testing::TempDir() + "log.txt";
+  TextFolder folder_;
+  std::string path_ = folder_.path("log.txt");
 };
 
 TEST_F(LogTest, TerminalLinesAreSober) {

@@ -10,11 +10,14 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "support/text_folder.h"
 
 namespace lookback {
 namespace {
 
-const std::string kPath = testing::TempDir() + "weights.safetensors";
+// ctest runs each test in a process of its own, several side by side.
+const TextFolder kFolder;
+const std::string kPath = kFolder.path("weights.safetensors");
 
 /// A file with a header and data of one's own.
 std::string assemble(const std::string& header, const std::string& data) {

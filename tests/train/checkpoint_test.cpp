@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/safetensors.h"
-#include "text_folder.h"
+#include "support/text_folder.h"
 #include "tiny_recipe.h"
 #include "train/evaluate.h"
 #include "train/trainer.h"

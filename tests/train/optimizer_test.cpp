@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/safetensors.h"
-#include "text_folder.h"
+#include "support/text_folder.h"
 #include "train/adam.h"
 #include "train/schedule.h"
 #include "train/sgd.h"

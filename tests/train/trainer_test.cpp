@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "core/safetensors.h"
-#include "text_folder.h"
+#include "support/text_folder.h"
 #include "tiny_recipe.h"
 #include "train/checkpoint.h"
 
