@@ -87,6 +87,8 @@ void Session::open_folder() {
     out_.data->target_vocabulary().save(folder_->file("target.vocabulary.txt"));
   }
   write_file(folder_->file("config.yaml"), recipe_.resolved.yaml());
+  // A run that is killed before its first validation can be resumed too: from the start.
+  if (!resumes()) state_.save(folder_->file("state.safetensors"), *out_.model, *optimizer_);
   log_to_file(folder_->file("log.txt"));
 }
 

@@ -93,6 +93,23 @@ TEST_F(TrainerTest, a_killed_run_resumes_from_its_last_state) {
   expect_same_run(whole, killed);
 }
 
+TEST_F(TrainerTest, a_run_killed_before_its_first_validation_resumes_from_the_start) {
+  Recipe recipe = tiny_recipe(kRich);
+  std::string whole = folder_.path("whole"), killed = folder_.path("killed");
+  train_into(whole, recipe);
+  fs::create_directory(killed);
+  // What stands in a folder after the first line of progress.
+  TrainRun run;
+  run.folder = folder_.path("start");
+  run.on_progress = [&](const Progress&) {
+    for (const char* name : {"config.yaml", "state.safetensors", "metrics.jsonl"})
+      if (!fs::exists(killed + "/" + name)) fs::copy(run.folder + "/" + name, killed + "/" + name);
+  };
+  train(recipe, run);
+  train_into(killed, recipe, TrainRun::Start::kResume);
+  expect_same_run(whole, killed);
+}
+
 TEST_F(TrainerTest, one_seed_gives_one_result_on_any_number_of_threads) {
   train_into(folder_.path("a"), tiny_recipe({"train.threads=1"}));
   train_into(folder_.path("b"), tiny_recipe({"train.threads=2"}));
