@@ -86,9 +86,10 @@ void Session::open_folder() {
     out_.data->source_vocabulary().save(folder_->file("source.vocabulary.txt"));
     out_.data->target_vocabulary().save(folder_->file("target.vocabulary.txt"));
   }
-  write_file(folder_->file("config.yaml"), recipe_.resolved.yaml());
-  // A run that is killed before its first validation can be resumed too: from the start.
+  // A run that is killed before its first validation can be resumed too: from the start. The config
+  // comes last, for by it a folder is known to hold a run.
   if (!resumes()) state_.save(folder_->file("state.safetensors"), *out_.model, *optimizer_);
+  write_file(folder_->file("config.yaml"), recipe_.resolved.yaml());
   log_to_file(folder_->file("log.txt"));
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/train/text_folder.h"
+#include "support/text_folder.h"
 
 namespace lookback {
 namespace {

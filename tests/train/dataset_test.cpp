@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "tests/train/text_folder.h"
+#include "support/text_folder.h"
 
 namespace lookback {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "tests/train/text_folder.h"
+#include "support/text_folder.h"
 #include "train/tasks.h"
 
 namespace lookback {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/train/text_folder.h"
+#include "support/text_folder.h"
 
 namespace lookback {
 namespace {
