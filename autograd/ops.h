@@ -96,24 +96,29 @@ struct CrossEntropyOptions {
 Variable cross_entropy(const Variable& logits, const IdMatrix& targets,
                        const CrossEntropyOptions& options = {});
 
-// --- cells.cpp: the pointwise half of a recurrent cell, from x = W_ih x_t + b_ih and h = W_hh
-// h_(t-1) + b_hh
+// --- cells.cpp: the pointwise half of a recurrent cell, from the two shares of its gates,
+// x = W_ih x_t + b_ih and h = W_hh h_(t-1) + b_hh
 /// Vanilla: tanh(x + h), each (B, D).
 Variable rnn_gates(const Variable& x, const Variable& h);
-/// GRU (Cho et al., 2014, in PyTorch's form): x, h (B, 3D) in order r, z, n; previous (B, D) -> h'
-/// (B, D).
-///     r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r * h_n)   h' = (1 - z) n +
-///     z previous
+/// GRU (Cho et al., 2014, in PyTorch's form): x, h (B, 3D) in order r, z, n; previous (B, D) -> (B, D).
+///     r = sigmoid(x_r + h_r)
+///     z = sigmoid(x_z + h_z)
+///     n = tanh(x_n + r * h_n)
+///     h' = (1 - z) n + z previous
 Variable gru_gates(const Variable& x, const Variable& h, const Variable& previous);
 struct LstmState {
   Variable hidden, cell;
 };
 /// LSTM (Hochreiter and Schmidhuber, 1997, with forget gate): x, h (B, 4D) in order i, f, g, o;
-/// previous_cell (B, D).   c' = f c + i g   h' = o tanh(c')
+/// previous_cell (B, D).
+///     c' = f c + i g
+///     h' = o tanh(c')
 LstmState lstm_gates(const Variable& x, const Variable& h, const Variable& previous_cell);
 
 // --- recurrent_sequence.cpp
 enum class CellKind { kRnn, kGru, kLstm };
+/// Blocks of D gates that a cell has: 1, 3 or 4.
+int64_t gate_count(CellKind cell);
 struct SequenceInput {
   CellKind cell = CellKind::kGru;
   Variable x;                     ///< (B, S, E)

@@ -34,16 +34,17 @@ int bench(const Words& words) {
   bool json = false;
   Arguments arguments(
       "bench",
-      "Times whole training steps of a configuration's model (forward, backward, clipping, "
-      "optimiser)\n"
+      "Times whole training steps of a configuration's model (forward, backward, clipping, optimiser)\n"
       "on random data of an exact shape, after 3 steps that do not count.",
       "  lookback bench configs/bench/gru_bahdanau.yaml --batch 64 --source-length 30 "
       "--target-length 30 --steps 30");
   arguments.needed("CONFIG", path, "A configuration; its vocabulary is used, its data is not");
   arguments.texts("--set", "KEY=VALUE", settings,
                   "Set a key of the configuration; may be repeated");
-  arguments.whole("--batch", options.batch, between(1, 1e6),
-                  format("Sentences (default {})", options.batch));
+  int64_t batch = 0;
+  arguments.whole("--batch", batch, between(1, 1e6),
+                  format("Sentences (default: the configuration's, or {} where it counts tokens)",
+                         options.batch));
   arguments.whole("--source-length", options.source_length, between(1, 1e5),
                   format("Source tokens, end mark included (default {})", options.source_length));
   arguments.whole("--target-length", options.target_length, between(1, 1e5),
@@ -54,6 +55,14 @@ int bench(const Words& words) {
   arguments.threads();
   if (!arguments.parse(words)) return 0;
 
+  Config config = Config::from_file(path);
+  for (const std::string& setting : settings) config.set(setting);
+  // As the configuration's own batch size, it also decides the shards where they are `auto`.
+  if (batch) config.set(format("train.batch={{size: {}}}", batch));
+  if (int64_t threads = arguments.given_threads()) config.set(format("train.threads={}", threads));
+  Recipe recipe = read_recipe(config);
+  if (recipe.train.batch.unit == "sentences") options.batch = recipe.train.batch.size;
+
   // More would not fit any memory, and asking for it could take the machine down.
   constexpr int64_t kMostTokens = 10'000'000;
   int64_t longest = std::max(options.source_length, options.target_length);
@@ -61,10 +70,7 @@ int bench(const Words& words) {
     fail_user("bench: {} sentences of {} tokens are more than {} tokens in all", options.batch,
               longest, kMostTokens);
 
-  Config config = Config::from_file(path);
-  for (const std::string& setting : settings) config.set(setting);
-  if (int64_t threads = arguments.given_threads()) config.set(format("train.threads={}", threads));
-  BenchResult result = lookback::bench(read_recipe(config), options);
+  BenchResult result = lookback::bench(recipe, options);
   if (json) {
     print_json(result.json());
   } else {

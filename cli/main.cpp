@@ -10,7 +10,7 @@
 namespace lookback::cli {
 namespace {
 
-constexpr const char* kVersion = "lookback 0.1.0";
+constexpr const char* kVersion = "lookback " LOOKBACK_VERSION;
 
 struct Verb {
   const char* name;

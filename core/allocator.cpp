@@ -1,7 +1,5 @@
 #include "core/allocator.h"
 
-#include <sys/mman.h>
-
 #include <array>
 #include <atomic>
 #include <bit>
@@ -70,7 +68,12 @@ void* cached_allocate(size_t bytes) {
   }
   if (!header) {
     size_t whole = sizeof(Header) + rounded;
-    void* raw = std::aligned_alloc(64, (whole + 63) / 64 * 64);
+    whole = (whole + 63) / 64 * 64;
+    void* raw = std::aligned_alloc(64, whole);
+    if (!raw) {  // what is kept for other sizes may be what is lacking
+      release_cached_memory();
+      raw = std::aligned_alloc(64, whole);
+    }
     if (!raw)
       fail("[allocate] out of memory: {} bytes asked for, {} in use", bytes, c.in_use.load());
     header = new (raw) Header{size_class, rounded};

@@ -26,15 +26,13 @@ class Config {
 
   /// Applies a command-line override `model.attention.type=luong`; the value is YAML, so
   /// `train.optimizer={type: sgd, lr: 0.1}` works. Missing maps on the way are made. The place
-  /// becomes
-  /// `--set model.attention.type`.
+  /// becomes `--set model.attention.type`.
   void set(const std::string& assignment);
 
   Kind kind() const { return kind_; }
   const std::string& scalar() const { return scalar_; }
-  bool quoted() const {
-    return quoted_;
-  }  ///< the scalar stood in quotes, so it is text and no number
+  /// The scalar stood in quotes, so it is text and no number.
+  bool quoted() const { return quoted_; }
   const std::vector<Config>& items() const { return items_; }
   const std::vector<std::pair<std::string, Config>>& fields() const { return fields_; }
   const Config* find(const std::string& key) const;  ///< null when absent

@@ -8,14 +8,14 @@
 
 namespace lookback {
 
-/// A run that failed: a broken contract inside a program, a disk that is full. The command line
+/// A run that failed: a broken contract inside a program, a disk that fails. The command line
 /// ends with 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A mistake that the user can mend: config, data, weights, arguments. The command line ends
+/// A mistake that the user can mend: config, data, weights, arguments, a full disk. The command line ends
 /// with 2.
 class UserError : public Error {
  public:

@@ -12,7 +12,7 @@ namespace lookback {
 /// over it. Where anything fails the temporary is removed, an older file of that name stays as it
 /// was, and an error names the path and the reason: UserError (a full disk, a missing folder, no
 /// permission), Error for a disk that fails. A symbolic link is followed; a device or a pipe is
-/// written directly.
+/// written directly. (Should only the last sync, of the folder, fail, the new file stands already.)
 void write_file(const std::string& path, std::string_view text);
 /// The same from several pieces in order, so that large buffers need not be joined first.
 void write_pieces(const std::string& path, std::span<const std::string_view> pieces);

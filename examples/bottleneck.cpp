@@ -64,7 +64,7 @@ void show(const Contender& contender, const Progress& p) {
 Outcome run(const Contender& contender) {
   Config config = Config::from_file(contender.config);
   config.set("data.held_out.examples=4000");  // 200 of each length, for smooth curves
-  config.set("train.shards=2");               // the same bits on every machine
+  config.set("train.shards=2");               // the same sums on any number of cores
   config.set("train.log_every=20");
   config.set("train.validate.every=100000");  // only at the end
   for (const std::string& change : contender.changes) config.set(change);

@@ -13,9 +13,8 @@ namespace lookback {
 /// What an encoder tells about its memory before there is one, so that a decoder can be fitted to
 /// it.
 struct MemoryShape {
-  int64_t states = 0;     ///< units of one encoder state
-  int64_t layers = 0;     ///< how many last states there are; 0 where the encoder is not recurrent
-  bool has_cell = false;  ///< whether last states have a cell beside the hidden state
+  int64_t states = 0;  ///< units of one encoder state
+  int64_t layers = 0;  ///< how many last states there are; 0 where the encoder is not recurrent
 };
 
 /// What the encoder leaves for the decoder: all that step() may look back at. A value; nothing is

@@ -3,7 +3,6 @@
 #include "core/kernels/softmax.h"
 
 namespace lookback {
-namespace {
 
 Id most_probable(const Real* logits, int64_t words) {
   Id best = kUnknown;
@@ -11,6 +10,8 @@ Id most_probable(const Real* logits, int64_t words) {
     if (logits[id] > logits[best]) best = id;
   return best;
 }
+
+namespace {
 
 void keep_weights(const Variable& weights, int64_t row, int64_t length, Decoded& out) {
   const Real* from = weights.value().data() + row * weights.size(1);

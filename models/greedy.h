@@ -22,6 +22,10 @@ struct DecodeOptions {
   bool weights = false;     ///< keep the attention weights
 };
 
+/// The word that greedy decoding says: of the largest of V logits, never <pad> or <bos>; ties go to the
+/// smaller id. evaluate() counts by it too.
+Id most_probable(const Real* logits, int64_t words);
+
 /// At every step the most probable token, for all sentences side by side; each has a limit of its
 /// own, never its batch's. The marks <pad> and <bos> are never chosen. Ties go to the smaller id.
 std::vector<Decoded> decode_greedy(const EncoderDecoder& model,

@@ -112,11 +112,11 @@ Attended RecurrentDecoder::advance(const Cell::Steps& first, int64_t t,
   return attended;
 }
 
-Variable RecurrentDecoder::fixed_context_logits(const Variable& states,
-                                                const Memory& memory) const {
+Variable RecurrentDecoder::fixed_context_logits(const Variable& states, const Memory& memory,
+                                                const Pass& pass) const {
   // W_o [s; c] = W_s s + W_c c, and c is the same at every step: its share is worked out once a
   // sentence.
-  const Variable& context = memory.last.back().hidden;
+  Variable context = drop(memory.last.back().hidden, options_.dropout, pass, "decoder.context");
   int64_t units = options_.hidden;
   Variable of_states = linear(states, narrow(output_.weight(), 1, 0, units), output_.bias());
   Variable of_context = linear(context, narrow(output_.weight(), 1, units, memory_.states));
@@ -141,29 +141,28 @@ Variable RecurrentDecoder::forward(const IdMatrix& inputs, const Lengths& length
   Variable embedded = drop(embedding_(inputs), options_.dropout, pass, "decoder.embedding");
   if (attention_) return attention_forward(embedded, memory, pass);
   Recurrent::Output out = rnn_(embedded, lengths, initial(memory), pass);
-  return fixed_context_logits(drop(out.states, options_.dropout, pass, "decoder.output"), memory);
+  return fixed_context_logits(drop(out.states, options_.dropout, pass, "decoder.output"), memory,
+                              pass);
 }
 
 Step RecurrentDecoder::step(std::span<const Id> previous, const DecoderState& state,
                             const Memory& memory) const {
   IdMatrix ids(static_cast<int64_t>(previous.size()), 1, kPad);
   ids.values.assign(previous.begin(), previous.end());
-  Variable embedded = embedding_(ids);
+  Variable input = reshape(embedding_(ids), {ids.rows, options_.embedding});
   std::vector<CellState> now = states(state);
+  Attended attended{.context = memory.last.empty() ? Variable() : memory.last.back().hidden,
+                    .weights = {}};
   if (attention_) {
-    Attended attended = advance(*rnn_.cell(0).steps(embedded), 0, now, memory, {});
-    Variable logits =
-        output_(concat(std::vector<Variable>{now.back().hidden, attended.context}, -1));
-    return {logits, attended.weights, pack(now)};
+    attended = attention_->attend(now.back().hidden, memory.keys);
+    input = concat(std::vector{input, attended.context}, -1);
   }
-  Variable below = reshape(embedded, {embedded.size(0), embedded.size(2)});
   for (int64_t layer = 0; layer < options_.layers; ++layer) {
     CellState& at = now[static_cast<size_t>(layer)];
-    at = rnn_.cell(layer).step(below, at);
-    below = at.hidden;
+    at = rnn_.cell(layer).step(input, at);
+    input = at.hidden;
   }
-  Variable logits = fixed_context_logits(reshape(below, {below.size(0), 1, below.size(1)}), memory);
-  return {reshape(logits, {logits.size(0), logits.size(2)}), {}, pack(now)};
+  return {output_(concat(std::vector{input, attended.context}, -1)), attended.weights, pack(now)};
 }
 
 }  // namespace lookback

@@ -10,12 +10,13 @@ namespace lookback {
 
 /// A recurrent decoder, with one of two ways to know the source:
 ///
-/// *Fixed context* (the tutorial's definition 2.4.1), without an attention: c is the encoder's last
-/// state,
-///     s_t = cell(y_(t-1), s_(t-1))                          p(y_t) = softmax(W_o [s_t; c])
+/// *Fixed context* (the tutorial's definition 2.4.1), without an attention, c the encoder's last state:
+///     s_t = cell(y_(t-1), s_(t-1))
+///     p(y_t) = softmax(W_o [s_t; c])
 /// *Attention* (definition 2.4.2), the query being the state before the step:
-///     c_t = attention(s_(t-1), h)   s_t = cell([y_(t-1); c_t], s_(t-1))   p(y_t) = softmax(W_o
-///     [s_t; c_t])
+///     c_t = attention(s_(t-1), h)
+///     s_t = cell([y_(t-1); c_t], s_(t-1))
+///     p(y_t) = softmax(W_o [s_t; c_t])
 ///
 /// Parameters: `embedding.weight`, `rnn.weight_ih_l0` ..., `attention.*`, `bridge.*`,
 /// `output.weight` (V, D + states) and `output.bias`.
@@ -27,8 +28,9 @@ class RecurrentDecoder final : public Decoder {
     int64_t hidden = 128;
     int64_t layers = 1;
     double dropout = 0;  ///< on embeddings, between layers and before the output layer
-    /// Where s_0 comes from. `last`: layer l starts at the encoder's last state of layer l,
-    /// unchanged. `bridge`: tanh(W h + b) of it, for any sizes. `zero`.
+    /// Where s_0 comes from. `last`: layer l starts at the encoder's last state of layer l, unchanged;
+    /// an LSTM's cell starts at zero where the encoder's kind has none. `bridge`: tanh(W h + b) of it,
+    /// for any sizes. `zero`.
     std::string initial_state = "last";
   };
   /// `attention` may be null: fixed context.
@@ -48,7 +50,8 @@ class RecurrentDecoder final : public Decoder {
   std::vector<CellState> initial(const Memory& memory) const;
   Attended advance(const Cell::Steps& first, int64_t t, std::vector<CellState>& states,
                    const Memory& memory, const Pass& pass) const;
-  Variable fixed_context_logits(const Variable& states, const Memory& memory) const;
+  Variable fixed_context_logits(const Variable& states, const Memory& memory,
+                                const Pass& pass) const;
   Variable attention_forward(const Variable& embedded, const Memory& memory,
                              const Pass& pass) const;
 

@@ -26,8 +26,7 @@ RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
 }
 
 MemoryShape RecurrentEncoder::memory_shape(const Options& o) {
-  bool has_cell = cells().get(o.cell)({.input = 1, .hidden = 1})->has_cell();
-  return {.states = o.hidden * (o.bidirectional ? 2 : 1), .layers = o.layers, .has_cell = has_cell};
+  return {.states = o.hidden * (o.bidirectional ? 2 : 1), .layers = o.layers};
 }
 
 Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths,

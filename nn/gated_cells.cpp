@@ -2,11 +2,12 @@
 
 #include <cmath>
 
+#include "core/error.h"
+
 namespace lookback {
 
 GatedCell::GatedCell(CellKind kind, const Options& options) : Cell(options), kind_(kind) {
-  int64_t blocks = kind == CellKind::kLstm ? 4 : kind == CellKind::kGru ? 3 : 1;
-  int64_t gates = blocks * hidden();
+  int64_t gates = gate_count(kind) * hidden();
   Initializer draw = uniform(1 / std::sqrt(static_cast<double>(hidden())));
   weight_ih_ = parameter("weight_ih", {gates, input()}, draw);
   weight_hh_ = parameter("weight_hh", {gates, hidden()}, draw);
@@ -21,11 +22,12 @@ CellState GatedCell::advance(const Variable& from_input, const CellState& state)
       return {rnn_gates(from_input, from_state), {}};
     case CellKind::kGru:
       return {gru_gates(from_input, from_state, state.hidden), {}};
-    default: {
+    case CellKind::kLstm: {
       LstmState next = lstm_gates(from_input, from_state, state.cell);
       return {next.hidden, next.cell};
     }
   }
+  fail("[cell] no such kind of cell: {}", static_cast<int>(kind_));
 }
 
 CellState GatedCell::step(const Variable& input, const CellState& state) const {

@@ -49,8 +49,7 @@ void load_parameters(Module& model, const TensorFile& file, const std::string& p
     used.insert(prefix + p.name);
   }
   for (const NamedTensor& tensor : file.tensors)
-    if (tensor.name.starts_with(prefix) && !used.contains(tensor.name) &&
-        !(prefix.empty() && tensor.name.starts_with("optimizer.")))
+    if (tensor.name.starts_with(prefix) && !used.contains(tensor.name))
       fail_user("{}: {} belongs to no parameter of the model", file.path, tensor.name);
   for (Module::Named& p : parameters) p.variable.leaf_value().copy_from(file.get(prefix + p.name));
 }

@@ -64,8 +64,7 @@ ParallelText read_training_text(const TextPair& files, int64_t max_length) {
   if (kept.source.empty())
     fail_user(
         "{}, {}: no training pair is left: {} with a side of more than {} words, {} with an empty "
-        "side; "
-        "raise data.corpus.max_length or give other text",
+        "side; raise data.corpus.max_length or give other text",
         files.source, files.target, kept.dropped_long, max_length, kept.dropped_empty);
   return kept;
 }

@@ -60,8 +60,7 @@ class CorpusDataset final : public Dataset {
     if (text.dropped_long + text.dropped_empty > 0)
       log_info(
           "{}: {} of {} training pairs left out: {} with a side of more than {} words, {} with an "
-          "empty "
-          "side",
+          "empty side",
           options_.train.source, text.dropped_long + text.dropped_empty,
           text.size() + text.dropped_long + text.dropped_empty, text.dropped_long,
           options_.max_length, text.dropped_empty);

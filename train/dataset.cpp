@@ -55,8 +55,7 @@ std::unique_ptr<Dataset> make_dataset(const DataOptions& options, uint64_t seed,
     if (own == model) return;
     fail_user(
         "data.task: {}: its {} vocabulary has {} tokens and differs from the model's, which has "
-        "{}; "
-        "the task must have the symbols that the model was trained on",
+        "{}; the task must have the symbols that the model was trained on",
         task.description(), side, own.size(), model.size());
   };
   check("source", task.source_vocabulary(), source);

@@ -18,14 +18,6 @@ struct Sentence {
   int64_t tokens = 0, right = 0;
 };
 
-Id most_probable(const Real* logits, int64_t words) {
-  // The choice that decode_greedy makes: never padding or the begin mark.
-  Id best = kUnknown;
-  for (Id id = kEnd; id < words; ++id)
-    if (logits[id] > logits[best]) best = id;
-  return best;
-}
-
 /// Runs body(batch of indices) over all examples, in batches of like length, side by side.
 template <class Length, class Body>
 void by_batches(size_t count, int64_t size, Length&& length, Body&& body) {

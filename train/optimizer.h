@@ -27,7 +27,7 @@ class Optimizer {
 
 /// An optimiser as its section of the config describes it.
 struct OptimizerPlan {
-  double rate = 1e-3;  ///< `lr`, which the schedule scales
+  double rate = 0;  ///< `lr`, which the schedule scales
   std::function<std::unique_ptr<Optimizer>(std::vector<Module::Named>)> make;
 };
 using OptimizerFactory = std::function<OptimizerPlan(Section&)>;

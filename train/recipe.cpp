@@ -1,5 +1,7 @@
 #include "train/recipe.h"
 
+#include <algorithm>
+
 #include "core/threads.h"
 #include "train/evaluate.h"
 
@@ -18,6 +20,13 @@ void read_length(Section& section, TrainOptions& o) {
     section.read("epochs", o.epochs, at_least(1));
 }
 
+/// A shard for each core, as long as each has some sentences: the smaller a shard, the slower its
+/// products.
+int64_t automatic_shards(const BatchOptions& batch) {
+  int64_t least = batch.unit == "tokens" ? 128 : 4;
+  return std::clamp<int64_t>(batch.size / least, 1, available_cores());
+}
+
 TrainOptions read_train(Section section) {
   TrainOptions o;
   read_length(section, o);
@@ -33,7 +42,8 @@ TrainOptions read_train(Section section) {
   section.read_or_auto("threads", o.threads, between(1, 1024));
   section.read_or_auto("shards", o.shards, between(1, 1024));
   if (o.shards < 0) {
-    o.shards = available_cores();
+    o.automatic_shards = true;
+    o.shards = automatic_shards(o.batch);
     section.record("shards", std::to_string(o.shards));
   }
   section.read("log_every", o.log_every, at_least(1));

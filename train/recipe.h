@@ -18,13 +18,14 @@ struct TrainOptions {
   BatchOptions batch;
   OptimizerPlan optimizer;
   ScheduleMaker schedule;
-  double clip_norm = 1;          ///< global norm that gradients are scaled down to; 0 is off
-  double label_smoothing = 0;    ///< see cross_entropy
-  int64_t accumulate = 1;        ///< batches whose gradients make one step
-  int64_t threads = -1;          ///< `auto`: the cores of this machine
-  int64_t shards = -1;           ///< `auto`: likewise, and recorded, for the bits depend on it
-  int64_t log_every = 50;        ///< steps between lines of progress
-  int64_t validate_every = 200;  ///< steps between validations and checkpoints
+  double clip_norm = 1;           ///< global norm that gradients are scaled down to; 0 is off
+  double label_smoothing = 0;     ///< see cross_entropy
+  int64_t accumulate = 1;         ///< batches whose gradients make one step
+  int64_t threads = -1;           ///< `auto`: the cores of this machine
+  int64_t shards = -1;            ///< `auto`: likewise, and recorded, for the bits depend on it
+  bool automatic_shards = false;  ///< worked out from the cores, not given
+  int64_t log_every = 50;         ///< steps between lines of progress
+  int64_t validate_every = 200;   ///< steps between validations and checkpoints
   std::string metric = "sequence_accuracy";  ///< what decides which checkpoint is the best
   int64_t patience = 0;  ///< validations without a better one before stopping; 0 is off
 };

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/numbers.h"
 
 namespace lookback {
 namespace {
@@ -53,7 +54,8 @@ void RunFolder::cut_metrics_after(int64_t step) const {
   for (const std::string& line : read_lines(path)) {
     // A kill in mid-write can leave half a line at the end.
     Json entry = Json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("step") || entry["step"].get<int64_t>() > step)
+    if (!entry.is_object() || !entry.contains("step") || !entry["step"].is_number_integer() ||
+        entry["step"].get<int64_t>() > step)
       continue;
     kept += line + "\n";
   }
@@ -88,14 +90,21 @@ std::string first_difference(const Config& a, const Config& b, const std::string
 
 }  // namespace
 
-void refuse_changed_config(const std::string& run_config_path, const Config& now) {
-  Config before = Config::from_file(run_config_path);
-  std::string where = first_difference(before, now, "");
+void RunFolder::adopt_config(Recipe& recipe) const {
+  std::string path = file("config.yaml");
+  Config before = Config::from_file(path);
+  const Config* train = before.find("train");
+  const Config* shards = train ? train->find("shards") : nullptr;
+  if (recipe.train.automatic_shards && shards) {
+    recipe.train.shards = parse_whole(shards->scalar()).value_or(recipe.train.shards);
+    recipe.resolved.field("train").field("shards") = *shards;
+  }
+  std::string where = first_difference(before, recipe.resolved, "");
   if (where.empty()) return;
   fail_user(
-      "{}: the run was started with another {}; resume with the config it was started with, or "
-      "start a new run",
-      run_config_path, where);
+      "{}: the run was started with another {}; resume with the config it was started with, or start a "
+      "new run",
+      path, where);
 }
 
 }  // namespace lookback

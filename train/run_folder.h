@@ -20,13 +20,13 @@ class RunFolder {
   /// Drops the lines of metrics.jsonl past a step: what an interrupted run did after its last saved
   /// state is done again.
   void cut_metrics_after(int64_t step) const;
+  /// Fits a recipe to the run that it is to go on with. Shards that it left to the machine become the run's
+  /// own, which another number of cores may have decided. Any other difference is refused by the first key
+  /// that differs; only how long to train, threads, and how often to report may change.
+  void adopt_config(Recipe& recipe) const;
 
  private:
   std::string path_;
 };
-
-/// Refuses to go on with a run under another configuration: names the first key that differs. How
-/// long to train, threads, and how often to report may change.
-void refuse_changed_config(const std::string& run_config_path, const Config& now);
 
 }  // namespace lookback

@@ -15,10 +15,10 @@ using ScheduleFactory = std::function<ScheduleMaker(Section&)>;
 
 /// Each has `warmup: n`, in which the rate rises linearly from 1/n.
 ///     constant
-///     linear_decay   constant, then linearly down to `floor` over the last `decay` share of the
-///     steps cosine         half a cosine from 1 to `floor` after the warm-up inverse_sqrt
-///     sqrt(warmup / step) after the warm-up noam           inverse_sqrt that peaks at (width *
-///     warmup)^-0.5 (Vaswani et al., 2017, section 5.3)
+///     linear_decay   constant, then linearly down to `floor` over the last `decay` share of the steps
+///     cosine         half a cosine from 1 to `floor` after the warm-up
+///     inverse_sqrt   sqrt(warmup / step) after the warm-up
+///     noam           inverse_sqrt that peaks at (width * warmup)^-0.5 (Vaswani et al., 2017, section 5.3)
 Registry<ScheduleFactory>& schedules();
 
 }  // namespace lookback

@@ -82,8 +82,7 @@ class FreshTaskDataset final : public TaskDataset {
   int64_t steps_in_epochs(int64_t) override {
     fail_user(
         "train.epochs: epochs need a finite training set; give train.steps, or data.train_examples "
-        "above "
-        "0");
+        "above 0");
   }
   std::string description() const override { return describe("fresh training examples each step"); }
 

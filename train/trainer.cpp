@@ -25,9 +25,10 @@ double seconds_since(Clock::time_point begin) {
 constexpr int64_t kHopeless = 100;
 
 /// One run of train(): the pieces, and the loop over steps.
-class Session {
+class Training {
  public:
-  Session(const Recipe& recipe, const TrainRun& run);
+  Training(const Recipe& recipe, const TrainRun& run);
+  ~Training() { log_close_file(); }  // also where a step throws
   TrainResult go();
 
  private:
@@ -40,7 +41,7 @@ class Session {
   void save(bool best);
   bool finished() const;
 
-  const Recipe& recipe_;
+  Recipe recipe_;
   const TrainOptions& options_;
   const TrainRun& run_;
   std::optional<RunFolder> folder_;
@@ -56,28 +57,28 @@ class Session {
   int64_t tokens_ = 0;  // since the last report
 };
 
-Session::Session(const Recipe& recipe, const TrainRun& run)
-    : recipe_(recipe), options_(recipe.train), run_(run) {
+Training::Training(const Recipe& recipe, const TrainRun& run)
+    : recipe_(recipe), options_(recipe_.train), run_(run) {
   set_threads(static_cast<int>(options_.threads > 0 ? options_.threads : available_cores()));
   if (!run.folder.empty() && resumes()) {
     folder_.emplace(run.folder, run.start);
-    refuse_changed_config(folder_->file("config.yaml"), recipe.resolved);
+    folder_->adopt_config(recipe_);
   }
   // Data and model come before the folder: whatever is wrong with them leaves no trace on the disk.
-  out_.data = make_dataset(recipe.data, recipe.seed, options_.batch);
+  out_.data = make_dataset(recipe_.data, recipe_.seed, options_.batch);
   total_steps_ = options_.steps > 0 ? options_.steps : out_.data->steps_in_epochs(options_.epochs);
   if (options_.steps == 0) total_steps_ = std::max<int64_t>(1, total_steps_ / options_.accumulate);
   out_.data->held_out(Split::kValid);
   out_.model =
-      recipe.model(out_.data->source_vocabulary().size(), out_.data->target_vocabulary().size());
-  out_.model->initialize(recipe.seed);
+      recipe_.model(out_.data->source_vocabulary().size(), out_.data->target_vocabulary().size());
+  out_.model->initialize(recipe_.seed);
   parameters_ = out_.model->parameters();
   optimizer_ = options_.optimizer.make(parameters_);
   schedule_ = options_.schedule(total_steps_);
   if (!run.folder.empty()) open_folder();
 }
 
-void Session::open_folder() {
+void Training::open_folder() {
   if (!folder_) folder_.emplace(run_.folder, run_.start);
   if (resumes()) {
     state_ = TrainState::load(folder_->file("state.safetensors"), *out_.model, *optimizer_);
@@ -93,7 +94,7 @@ void Session::open_folder() {
   log_to_file(folder_->file("log.txt"));
 }
 
-std::vector<Batch> Session::batches(int64_t step) {
+std::vector<Batch> Training::batches(int64_t step) {
   std::vector<Batch> out;
   for (int64_t i = 0; i < options_.accumulate; ++i) {
     std::vector<Example> examples = out_.data->training_examples(step * options_.accumulate + i);
@@ -102,7 +103,7 @@ std::vector<Batch> Session::batches(int64_t step) {
   return out;
 }
 
-void Session::step() {
+void Training::step() {
   Pass pass{.training = true,
             .key = {.seed = recipe_.seed,
                     .purpose = 0,
@@ -137,8 +138,9 @@ void Session::step() {
   ++state_.steps_summed;
 }
 
-void Session::report() {
-  double count = static_cast<double>(std::max<int64_t>(1, state_.steps_summed));
+void Training::report() {
+  // Where every step since the last report was skipped there is no mean: 0 / 0 is NaN, null in JSON.
+  double count = static_cast<double>(state_.steps_summed);
   Progress progress{.step = state_.step,
                     .total_steps = total_steps_,
                     .loss = state_.loss / count,
@@ -162,7 +164,7 @@ void Session::report() {
   if (run_.on_progress) run_.on_progress(progress);
 }
 
-void Session::validate() {
+void Training::validate() {
   Clock::time_point start = Clock::now();
   out_.last = evaluate(*out_.model, out_.data->held_out(Split::kValid));
   reported_ += Clock::now() - start;  // validation is no training time
@@ -190,7 +192,7 @@ void Session::validate() {
 
 /// In this order a kill between two writes loses nothing: the state goes last, and what an older
 /// state does again comes out the same.
-void Session::save(bool best) {
+void Training::save(bool best) {
   if (!folder_) return;
   ModelFile file{.model = out_.model.get(),
                  .config = &recipe_.resolved,
@@ -202,12 +204,12 @@ void Session::save(bool best) {
   state_.save(folder_->file("state.safetensors"), *out_.model, *optimizer_);
 }
 
-bool Session::finished() const {
+bool Training::finished() const {
   return state_.step >= total_steps_ ||
          (options_.patience > 0 && state_.strikes >= options_.patience);
 }
 
-TrainResult Session::go() {
+TrainResult Training::go() {
   if (run_.on_start)
     run_.on_start({.step = state_.step,
                    .total_steps = total_steps_,
@@ -235,14 +237,13 @@ TrainResult Session::go() {
   out_.best_metric = state_.best_metric;
   out_.skipped = state_.skipped;
   out_.seconds = seconds_since(begin_);
-  log_close_file();
   return std::move(out_);
 }
 
 }  // namespace
 
 TrainResult train(const Recipe& recipe, const TrainRun& run) {
-  return Session(recipe, run).go();
+  return Training(recipe, run).go();
 }
 
 }  // namespace lookback

@@ -52,8 +52,7 @@ Vocabulary Vocabulary::from_counts(const WordCounts& counts, const VocabularyLim
   if (kept.empty())
     fail_user(
         "{}: the vocabulary is empty: no word occurs {} times or more (the most frequent occurs "
-        "{}); "
-        "lower min_frequency or give more text",
+        "{}); lower min_frequency or give more text",
         text, limits.min_frequency, most);
   // The counts come sorted by their words, so a stable sort leaves ties in the order of bytes.
   std::stable_sort(kept.begin(), kept.end(),

@@ -54,7 +54,7 @@ Variable sigmoid(const Variable& x) {
 
 Variable relu(const Variable& x) {
   Kernel kernel = [](const Real* in, Real* out, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) out[i] = in[i] > 0 ? in[i] : Real{0};
+    for (int64_t i = 0; i < count; ++i) out[i] = in[i] < 0 ? Real{0} : in[i];  // NaN stays
   };
   Tensor y = apply(kernel, x.value());
   return pointwise("relu", x, y, y, [](Real v) { return v > 0 ? Real{1} : Real{0}; });

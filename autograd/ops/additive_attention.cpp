@@ -90,17 +90,18 @@ Attended additive_attention(const Variable& query, const Variable& keys, const V
     if (!into.wants(1)) ignored_keys = Tensor::zeros(keys.shape());
     Tensor& dkeys = into.wants(1) ? into.accumulated(1) : ignored_keys;
     Tensor* dvalues = into.wants(3) && of_context ? &into.accumulated(3) : nullptr;
+    Tensor dscores({s.batch, s.length});
     parallel_for(s.batch, s.grain(), [&](int64_t begin, int64_t end) {
-      std::vector<Real> d(static_cast<size_t>(s.length));
       for (int64_t b = begin; b < end; ++b) {
         const Real* row = weights.data() + b * s.length;
+        Real* d = dscores.data() + b * s.length;
         const Real* context_gradient = of_context ? of_context + b * s.width : nullptr;
         score_gradients(s, row, context_gradient, of_weights ? of_weights + b * s.length : nullptr,
-                        values.data() + b * s.length * s.width, mask.row(b), d.data());
+                        values.data() + b * s.length * s.width, mask.row(b), d);
         kernels::additive_scores_backward({.query = query.data() + b * s.units,
                                            .keys = keys.data() + b * s.length * s.units,
                                            .v = v.data(),
-                                           .d = d.data(),
+                                           .d = d,
                                            .length = s.length,
                                            .units = s.units,
                                            .dquery = dquery.data() + b * s.units,

@@ -42,7 +42,7 @@ Variable rnn_gates(const Variable& x, const Variable& h) {
 Variable gru_gates(const Variable& x, const Variable& h, const Variable& previous) {
   check("gru_gates", x, h, previous, 3);
   int64_t rows = previous.size(0), units = previous.size(1);
-  Tensor gates(x.shape()), candidate(previous.shape()), next(previous.shape());
+  Tensor gates(x.shape()), from_state(previous.shape()), next(previous.shape());
   parallel_for(rows, row_grain(units), [&](int64_t begin, int64_t end) {
     kernels::gru_forward({.rows = end - begin,
                           .units = units,
@@ -50,11 +50,11 @@ Variable gru_gates(const Variable& x, const Variable& h, const Variable& previou
                           .h = h.value().data() + begin * 3 * units,
                           .previous = previous.value().data() + begin * units,
                           .gates = gates.data() + begin * 3 * units,
-                          .candidate = candidate.data() + begin * units,
+                          .from_state = from_state.data() + begin * units,
                           .next = next.data() + begin * units});
   });
   return GraphBuilder("gru_gates", {x, h, previous})
-      .result(next, [gates, candidate, previous = previous.value(), rows, units](
+      .result(next, [gates, from_state, previous = previous.value(), rows, units](
                         OutputGradients g, GradientSink& into) {
         Tensor dx(gates.shape()), dh(gates.shape()), dprevious(previous.shape());
         parallel_for(rows, row_grain(units), [&](int64_t begin, int64_t end) {
@@ -62,7 +62,7 @@ Variable gru_gates(const Variable& x, const Variable& h, const Variable& previou
                                  .units = units,
                                  .gradient = g[0].data() + begin * units,
                                  .gates = gates.data() + begin * 3 * units,
-                                 .candidate = candidate.data() + begin * units,
+                                 .from_state = from_state.data() + begin * units,
                                  .previous = previous.data() + begin * units,
                                  .dx = dx.data() + begin * 3 * units,
                                  .dh = dh.data() + begin * 3 * units,

@@ -7,6 +7,14 @@
 #include "core/threads.h"
 
 namespace lookback {
+namespace {
+
+/// Rows that make a thread's while.
+int64_t row_grain(int64_t words) {
+  return std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(words, 1));
+}
+
+}  // namespace
 
 Variable cross_entropy(const Variable& logits, const IdMatrix& targets,
                        const CrossEntropyOptions& options) {
@@ -21,7 +29,7 @@ Variable cross_entropy(const Variable& logits, const IdMatrix& targets,
       {rows});  // log sum_v e^(logit_v) of each row: all that backward needs besides the logits
   std::vector<double> losses(static_cast<size_t>(rows), 0);
   double smoothing = options.label_smoothing;
-  parallel_for(rows, std::max<int64_t>(1, (1 << 13) / words), [&](int64_t begin, int64_t end) {
+  parallel_for(rows, row_grain(words), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       Id target = targets.values[r];
       if (target == options.ignore) continue;
@@ -49,22 +57,21 @@ Variable cross_entropy(const Variable& logits, const IdMatrix& targets,
                 Real factor = static_cast<Real>(g[0].item() / options.divide_by);
                 Real spread =
                     static_cast<Real>(options.label_smoothing / static_cast<double>(words));
-                parallel_for(
-                    rows, std::max<int64_t>(1, (1 << 13) / words), [&](int64_t begin, int64_t end) {
-                      for (int64_t r = begin; r < end; ++r) {
-                        Real* out = d.data() + r * words;
-                        Id target = targets.values[r];
-                        if (target == options.ignore) {
-                          std::fill_n(out, words, Real{0});
-                          continue;
-                        }
-                        kernels::scaled_exp(logits.data() + r * words, log_sums.data()[r], factor,
-                                            out, words);
-                        if (spread > 0)
-                          for (int64_t v = 0; v < words; ++v) out[v] -= factor * spread;
-                        out[target] -= factor * static_cast<Real>(1 - options.label_smoothing);
-                      }
-                    });
+                parallel_for(rows, row_grain(words), [&](int64_t begin, int64_t end) {
+                  for (int64_t r = begin; r < end; ++r) {
+                    Real* out = d.data() + r * words;
+                    Id target = targets.values[r];
+                    if (target == options.ignore) {
+                      std::fill_n(out, words, Real{0});
+                      continue;
+                    }
+                    kernels::scaled_exp(logits.data() + r * words, log_sums.data()[r], factor, out,
+                                        words);
+                    if (spread > 0)
+                      for (int64_t v = 0; v < words; ++v) out[v] -= factor * spread;
+                    out[target] -= factor * static_cast<Real>(1 - options.label_smoothing);
+                  }
+                });
                 into.add(0, d);
               });
 }

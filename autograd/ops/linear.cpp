@@ -80,9 +80,11 @@ Variable linear_add(const Variable& x, const Variable& weight, const Variable& b
 
 namespace {
 
-/// How many matrices a tensor of (..., M, N) holds.
+/// How many matrices a tensor of (..., M, N) holds: none of M and N counts, for both may be 0.
 int64_t matrices(const Tensor& x) {
-  return x.count() / std::max<int64_t>(1, x.size(-2) * x.size(-1));
+  int64_t count = 1;
+  for (int i = 0; i + 2 < x.rank(); ++i) count *= x.size(i);
+  return count;
 }
 
 /// Matrix i of a batch.

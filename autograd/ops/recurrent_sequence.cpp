@@ -10,11 +10,12 @@
 #include "core/threads.h"
 
 namespace lookback {
-namespace {
 
 int64_t gate_count(CellKind cell) {
   return cell == CellKind::kLstm ? 4 : cell == CellKind::kGru ? 3 : 1;
 }
+
+namespace {
 
 /// What forward leaves for backward. Rows are packed by step; `hidden` and `cell` begin with the B
 /// initial states, so that where all lengths are equal the states before each step are simply the
@@ -23,11 +24,11 @@ struct Trace {
   CellKind kind;
   int64_t units, gates;  // D, and 1, 3 or 4 blocks of it
   Packing packing;
-  Tensor x;          // (P, E)
-  Tensor gate;       // (P, G): activated gates; vanilla: unused
-  Tensor candidate;  // (P, D): GRU's h_n
-  Tensor hidden;     // (B + P, D)
-  Tensor cell;       // (B + P, D), LSTM
+  Tensor x;           // (P, E)
+  Tensor gate;        // (P, G): activated gates; vanilla: unused
+  Tensor from_state;  // (P, D): GRU's h_n
+  Tensor hidden;      // (B + P, D)
+  Tensor cell;        // (B + P, D), LSTM
 
   int64_t batch() const { return packing.batch(); }
   int64_t state_row(int64_t step) const { return step < 0 ? 0 : batch() + packing.offset(step); }
@@ -80,7 +81,7 @@ void step_forward(Trace& trace, int64_t t, const Real* gx, const Real* gh, Real*
              .h = gh + g,
              .previous = previous + s,
              .gates = gate + g,
-             .candidate = trace.candidate.data() + trace.packing.offset(t) * units + s,
+             .from_state = trace.from_state.data() + trace.packing.offset(t) * units + s,
              .next = next + s});
         break;
       case CellKind::kLstm:
@@ -115,7 +116,7 @@ void step_backward(const Trace& trace, int64_t t, Real* dhidden, Real* dcell, Re
                                .units = units,
                                .gradient = dhidden + s,
                                .gates = gate + g,
-                               .candidate = trace.candidate.data() + row * units + s,
+                               .from_state = trace.from_state.data() + row * units + s,
                                .previous = trace.state(trace.hidden, t - 1) + s,
                                .dx = dx + g,
                                .dh = dh + g,
@@ -253,7 +254,7 @@ SequenceOutput recurrent_sequence(const SequenceInput& in) {
               .packing = packing,
               .x = packing.pack(in.x.value()),
               .gate = {},
-              .candidate = in.cell == CellKind::kGru ? Tensor({packing.rows(), units}) : Tensor(),
+              .from_state = in.cell == CellKind::kGru ? Tensor({packing.rows(), units}) : Tensor(),
               .hidden = states_from(in.hidden, packing, units),
               .cell = lstm ? states_from(in.cell_state, packing, units) : Tensor()};
 

@@ -43,6 +43,7 @@ Tensor transposed_copy(const Tensor& x, int first, int second) {
   shape.set(first, x.size(second));
   shape.set(second, x.size(first));
   Tensor out(shape);
+  if (x.count() == 0) return out;
   // (outer, P, middle, Q, inner) -> (outer, Q, middle, P, inner)
   if (first > second) std::swap(first, second);
   Around p = around(x.shape(), first), q = around(x.shape(), second);

@@ -10,8 +10,8 @@ HWY_BEFORE_NAMESPACE();
 namespace lookback {
 namespace HWY_NAMESPACE {
 
-/// sum_i f(i), eight lanes side by side and the rest after them, in an order that only `count`
-/// decides.
+/// sum_i f(i), the lanes of a vector side by side and the rest after them: an order that `count` and the
+/// width of the processor's vectors decide, and nothing else.
 template <class F>
 HWY_INLINE Real SumLanes(int64_t count, F&& f) {
   const hn::ScalableTag<Real> d;

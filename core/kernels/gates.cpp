@@ -17,7 +17,7 @@ void GruForwardRows(const kernels::GruForward& a) {
     const Real* h = a.h + row * 3 * n;
     const Real* previous = a.previous + row * n;
     Real* gates = a.gates + row * 3 * n;
-    Real* candidate = a.candidate + row * n;
+    Real* kept = a.from_state + row * n;
     Real* next = a.next + row * n;
     ForLanes(n, [&](auto d, int64_t j) HWY_ATTR {
       auto load = [&](const Real* p) HWY_ATTR { return hn::LoadU(d, p + j); };
@@ -28,7 +28,7 @@ void GruForwardRows(const kernels::GruForward& a) {
       hn::StoreU(reset, d, gates + j);
       hn::StoreU(update, d, gates + n + j);
       hn::StoreU(fresh, d, gates + 2 * n + j);
-      hn::StoreU(from_state, d, candidate + j);
+      hn::StoreU(from_state, d, kept + j);
       hn::StoreU(hn::MulAdd(update, hn::Sub(load(previous), fresh), fresh), d, next + j);
     });
   }
@@ -39,7 +39,7 @@ void GruBackwardRows(const kernels::GruBackward& a) {
   for (int64_t row = 0; row < a.rows; ++row) {
     const Real* gradient = a.gradient + row * n;
     const Real* gates = a.gates + row * 3 * n;
-    const Real* candidate = a.candidate + row * n;
+    const Real* from_state = a.from_state + row * n;
     const Real* previous = a.previous + row * n;
     Real* dx = a.dx + row * 3 * n;
     Real* dh = a.dh + row * 3 * n;
@@ -52,7 +52,7 @@ void GruBackwardRows(const kernels::GruBackward& a) {
       auto dfresh = hn::Mul(hn::Mul(g, hn::Sub(one, update)), hn::NegMulAdd(fresh, fresh, one));
       auto dupdate = hn::Mul(hn::Mul(g, hn::Sub(load(previous), fresh)),
                              hn::Mul(update, hn::Sub(one, update)));
-      auto dreset = hn::Mul(hn::Mul(dfresh, load(candidate)), hn::Mul(reset, hn::Sub(one, reset)));
+      auto dreset = hn::Mul(hn::Mul(dfresh, load(from_state)), hn::Mul(reset, hn::Sub(one, reset)));
       hn::StoreU(dreset, d, dx + j);
       hn::StoreU(dupdate, d, dx + n + j);
       hn::StoreU(dfresh, d, dx + 2 * n + j);

@@ -10,34 +10,34 @@ namespace lookback::kernels {
 // in each row, in PyTorch's order. `rows` sentences, D units.
 
 /// GRU, gates r, z, n of (rows, 3D):
-///     r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r * h_n)   h' = (1 - z) n +
-///     z h
+///     r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r * h_n)
+///     h' = (1 - z) n + z h
 /// x = W_ih x_t + b_ih, h = W_hh h_(t-1) + b_hh. Writes r, z, n to `gates` (may be `x`) and h_n,
-/// which backward needs, to `candidate` (rows, D).
+/// which backward needs, to `from_state` (rows, D).
 struct GruForward {
   int64_t rows, units;
   const Real* x;         // (rows, 3D)
   const Real* h;         // (rows, 3D)
   const Real* previous;  // (rows, D)
   Real* gates;           // (rows, 3D)
-  Real* candidate;       // (rows, D)
+  Real* from_state;      // (rows, D)
   Real* next;            // (rows, D)
 };
 void gru_forward(const GruForward& a);
 
 /// With g = d loss / d h':
 ///     dx_n = g (1 - z) (1 - n^2)   dx_z = g (h - n) z (1 - z)   dx_r = dx_n h_n r (1 - r)
-///     dh_r = dx_r   dh_z = dx_z   dh_n = dx_n r   d previous = g z  (the part that does not pass
-///     W_hh)
+///     dh_r = dx_r   dh_z = dx_z   dh_n = dx_n r   d previous = g z
+/// (of `previous` the part that does not pass W_hh)
 struct GruBackward {
   int64_t rows, units;
-  const Real* gradient;   // (rows, D)
-  const Real* gates;      // (rows, 3D)
-  const Real* candidate;  // (rows, D)
-  const Real* previous;   // (rows, D)
-  Real* dx;               // (rows, 3D)
-  Real* dh;               // (rows, 3D)
-  Real* dprevious;        // (rows, D); may be `gradient`
+  const Real* gradient;    // (rows, D)
+  const Real* gates;       // (rows, 3D)
+  const Real* from_state;  // (rows, D)
+  const Real* previous;    // (rows, D)
+  Real* dx;                // (rows, 3D)
+  Real* dh;                // (rows, 3D)
+  Real* dprevious;         // (rows, D); may be `gradient`
 };
 void gru_backward(const GruBackward& a);
 
@@ -56,8 +56,8 @@ struct LstmForward {
 void lstm_forward(const LstmForward& a);
 
 /// With g = d loss / d h' and k = d loss / d c', u = k + g o (1 - tanh(c')^2):
-///     di = u g i (1 - i)   df = u c f (1 - f)   dg = u i (1 - g^2)   do = g tanh(c') o (1 - o) dc
-///     = u f
+///     di = u g i (1 - i)   df = u c f (1 - f)   dg = u i (1 - g^2)
+///     do = g tanh(c') o (1 - o)   dc = u f
 struct LstmBackward {
   int64_t rows, units;
   const Real* gradient;       // (rows, D), of h'

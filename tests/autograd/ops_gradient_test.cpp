@@ -269,8 +269,7 @@ TEST(OpGradient, every_op_has_a_check) {
   };
   std::string header = read("/autograd/ops.h"),
               tests = read("/tests/autograd/ops_gradient_test.cpp");
-  std::regex declaration(
-      R"(\n(?:Variable|Attended|LstmState|SequenceOutput|std::vector<Variable>) (\w+)\()");
+  std::regex declaration(R"(\n[A-Z][\w:<>]* ([a-z_]+)\((?=const|std::span))");
   std::set<std::string> ops;
   for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)
     ops.insert((*it)[1]);

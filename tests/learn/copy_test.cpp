@@ -11,7 +11,7 @@ namespace {
 /// Trains configs/NAME as it stands and measures it by length on 1,000 sentences never seen.
 Evaluation learn(const std::string& name) {
   Config config = Config::from_file(std::string(LOOKBACK_SOURCE_DIR) + "/configs/" + name);
-  config.set("train.shards=2");   // the bits do not depend on the machine,
+  config.set("train.shards=2");   // the bits do not depend on the number of cores,
   config.set("train.threads=1");  // nor on threads; one is kind to the tests that run beside this
   TrainResult trained = train(read_recipe(config), {});
   Evaluation out = evaluate(*trained.model, trained.data->held_out(Split::kTest), {.bucket = 1});

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/safetensors.h"
+#include "core/threads.h"
 #include "support/text_folder.h"
 #include "tiny_recipe.h"
 #include "train/evaluate.h"
@@ -108,6 +111,19 @@ TEST(Recipe, every_default_is_written_and_reads_back_the_same) {
        {"betas", "eps", "clip_norm", "dropout", "initial_state", "patience", "max_length"})
     EXPECT_NE(yaml.find(key), std::string::npos) << key;
   EXPECT_EQ(read_recipe(Config::from_text(yaml, "resolved")).resolved.yaml(), yaml);
+}
+
+TEST(Recipe, automatic_shards_follow_cores_and_batch_and_are_recorded) {
+  auto shards = [](const std::string& batch) {
+    Recipe recipe = tiny_recipe({"train.shards=auto", "train.batch=" + batch});
+    EXPECT_EQ(recipe.resolved.find("train")->find("shards")->scalar(),
+              std::to_string(recipe.train.shards));
+    return recipe.train.shards;
+  };
+  EXPECT_EQ(shards("{size: 64}"), std::min(16, available_cores()));
+  EXPECT_EQ(shards("{size: 1}"), 1);
+  EXPECT_EQ(shards("{size: 7}"), 1);
+  EXPECT_EQ(shards("{size: 200, unit: tokens}"), 1);
 }
 
 TEST(Recipe, mistakes_are_named_with_their_place) {

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "core/safetensors.h"
+#include "core/threads.h"
 #include "support/text_folder.h"
 #include "tiny_recipe.h"
 #include "train/checkpoint.h"
@@ -179,6 +180,11 @@ TEST_F(TrainerTest, a_step_whose_gradient_is_not_finite_is_skipped_and_named) {
   std::string log = read_file(path + "/log.txt");
   EXPECT_NE(log.find("skipped, the gradient is not finite in "), std::string::npos) << log;
   EXPECT_NE(log.find("decoder."), std::string::npos) << "no parameter is named";
+  // A report over skipped steps alone has no loss to tell; 0 would look perfect.
+  Json last = metrics(path).back();
+  for (const Json& line : metrics(path))
+    if (line["event"] == "train") last = line;
+  EXPECT_TRUE(last["nll"].is_null()) << last;
   for (const NamedTensor& t : load_tensors(path + "/last.safetensors").tensors)
     for (Real v : t.tensor.values()) ASSERT_TRUE(std::isfinite(v)) << t.name;
 }
@@ -220,6 +226,21 @@ TEST_F(TrainerTest, a_finished_run_can_be_lengthened) {
   EXPECT_EQ(longer.step, 20);
   train_into(whole, tiny_recipe(constant));
   EXPECT_EQ(read_file(path + "/last.safetensors"), read_file(whole + "/last.safetensors"));
+}
+
+TEST_F(TrainerTest, shards_left_to_the_machine_are_the_runs_own_on_resume) {
+  // Recorded on a machine with another number of cores than this one.
+  int64_t others = available_cores() + 1;
+  std::string path = folder_.path("run"), whole = folder_.path("whole");
+  Recipe elsewhere = tiny_recipe({format("train.shards={}", others)});
+  train_into(whole, elsewhere);
+  train_into(path, elsewhere, TrainRun::Start::kFresh, 6);
+  train_into(path, tiny_recipe({"train.shards=auto"}), TrainRun::Start::kResume);
+  expect_same_run(whole, path);
+  EXPECT_NE(user_error([&] {
+              train_into(path, tiny_recipe({"train.shards=1"}), TrainRun::Start::kResume);
+            }).find("train.shards"),
+            std::string::npos);
 }
 
 TEST_F(TrainerTest, wrong_data_leaves_no_folder_behind) {
