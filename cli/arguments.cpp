@@ -26,13 +26,6 @@ class Layout : public CLI::Formatter {
   }
 };
 
-std::string text_of(const Range& range) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  if (range.high == kNone) return format("at least {}", number_text(range.low));
-  return format("between {} and {}", static_cast<int64_t>(range.low),
-                static_cast<int64_t>(range.high));
-}
-
 }  // namespace
 
 struct Arguments::Parser {

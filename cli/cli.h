@@ -66,6 +66,12 @@ void print(std::string_view text);
 /// One JSON object, and nothing else on standard output.
 void print_json(const Json& json);
 
+/// Error where a measured value is not finite: a model that has run away must not look measured.
+void refuse_not_finite(double value, const std::string& model);
+/// How this program was called, for commands that can be pasted.
+const std::string& program();
+void set_program(const std::string& name);
+
 /// Everything on standard input.
 std::string read_standard_input();
 

@@ -90,7 +90,7 @@ int evaluate(const Words& words) {
   arguments.flag("--bleu", with_bleu, "Also translate greedily and give corpus BLEU-4");
   arguments.flag("--json", json, "Print one JSON object");
   arguments.whole("--batch", options.batch, between(1, 1e6),
-                  "Sentences a batch; changes only the time (default 64)");
+                  "Sentences a batch; changes the time, and last digits (default 64)");
   arguments.threads();
   if (!arguments.parse(words)) return 0;
 
@@ -102,6 +102,7 @@ int evaluate(const Words& words) {
   Split split = choose_split(split_choice, model);
   const std::vector<Example>& examples = data->held_out(split);
   Evaluation evaluation = lookback::evaluate(*model.model, examples, options);
+  refuse_not_finite(evaluation.all.nll, model.path);
   std::optional<double> bleu;
   if (with_bleu) bleu = greedy_bleu(model, examples, options.batch);
 

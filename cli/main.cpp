@@ -115,6 +115,7 @@ int run(const Words& words) {
 }  // namespace lookback::cli
 
 int main(int count, char** words) {
+  if (count > 0) lookback::cli::set_program(words[0]);
   // A reader that has gone, and a file over the size limit, are told by write()'s result instead.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

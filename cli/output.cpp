@@ -1,4 +1,5 @@
 #include <unistd.h>
+#include <cmath>
 
 #include <cerrno>
 #include <cstring>
@@ -40,6 +41,25 @@ std::string read_standard_input() {
 
 std::string counted(int64_t count, const std::string& thing) {
   return format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+void refuse_not_finite(double value, const std::string& model) {
+  if (!std::isfinite(value))
+    fail(
+        "{}: its log-probabilities are not finite; its weights ran away in training, or the file is damaged",
+        model);
+}
+
+namespace {
+std::string program_name = "lookback";
+}  // namespace
+
+const std::string& program() {
+  return program_name;
+}
+
+void set_program(const std::string& name) {
+  program_name = name;
 }
 
 }  // namespace lookback::cli

@@ -62,13 +62,14 @@ int score(const Words& words) {
       "--json", json,
       "Print one JSON object: {scores: [{log_probability, tokens: [{token, log_probability}]}]}");
   arguments.whole("--batch", batch, between(1, 1e6),
-                  "Sentences a batch; changes only the time (default 64)");
+                  "Sentences a batch; changes the time, and last digits (default 64)");
   arguments.threads();
   if (!arguments.parse(words)) return 0;
 
   LoadedModel model = load_model(path);
   std::vector<Example> examples = encode(read_text(files), model.source, model.target);
   Scores scores = lookback::score(*model.model, examples, batch);
+  for (const std::vector<double>& log_p : scores) refuse_not_finite(total(log_p), model.path);
   if (json) {
     print_json(as_json(scores, examples, model.target));
   } else {

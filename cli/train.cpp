@@ -51,7 +51,7 @@ std::string quoted(const std::string& word) {
 
 /// The command that goes on with the run, whatever settings it was started with.
 std::string resume_command(const std::string& folder) {
-  return format("lookback train {} --run {} --resume", quoted(folder + "/config.yaml"),
+  return format("{} train {} --run {} --resume", quoted(program()), quoted(folder + "/config.yaml"),
                 quoted(folder));
 }
 
@@ -77,8 +77,8 @@ void conclude(const Recipe& recipe, const TrainResult& result, const std::string
   if (result.best_step > 0)
     log_info("best {}: {:.4f} at step {}, kept in {}/best.safetensors", recipe.train.metric,
              result.best_metric, result.best_step, folder);
-  log_info("next:\n  lookback evaluate {}\n  lookback translate {} < SOURCE > TARGET",
-           quoted(folder), quoted(folder));
+  log_info("next:\n  {0} evaluate {1}\n  {0} translate {1} < SOURCE > TARGET", quoted(program()),
+           quoted(folder));
 }
 
 }  // namespace

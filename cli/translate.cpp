@@ -34,6 +34,7 @@ struct Translator {
     }
     std::vector<Decoded> out(lines.size());
     std::vector<Decoded> decoded = lookback::translate(*model.model, sources, options, batch);
+    for (const Decoded& sentence : decoded) refuse_not_finite(sentence.log_probability, model.path);
     for (size_t i = 0; i < places.size(); ++i) out[places[i]] = std::move(decoded[i]);
     return out;
   }
@@ -124,7 +125,7 @@ int translate(const Words& words) {
   arguments.whole("--max-length", max_length, between(1, 1e6),
                   "Tokens a translation at most (default: the model's decode.max_length)");
   arguments.whole("--batch", batch, between(1, 1e6),
-                  "Sentences a batch; changes only the time (default 64)");
+                  "Sentences a batch; changes the time, and last digits (default 64)");
   arguments.threads();
   if (!arguments.parse(words)) return 0;
 

@@ -69,6 +69,8 @@ struct Range {
   bool above_low = false;   ///< low itself is refused
   bool below_high = false;  ///< high itself is refused
 };
+/// `at least 1`, `between 0 and 1`
+std::string text_of(const Range& range);
 inline Range at_least(double low) {
   return {.low = low};
 }
@@ -124,7 +126,7 @@ class Section {
 
   /// Throws UserError at the key's place: `file:line: path.key: text`. Without the key, at the
   /// map's.
-  [[noreturn]] void refuse(const std::string& key, const std::string& text) const;
+  [[noreturn]] void refuse(const std::string& key, const std::string& text);
   const std::string& path() const { return path_; }
 
  private:
@@ -146,7 +148,12 @@ class Section {
 /// Throws UserError for the first key of `source` that is not in `resolved`:
 /// `configs/copy.yaml:14: model.encoder.hiden: unknown key; did you mean "hidden"? (known: cell,
 /// ...)`.
+/// A null from `--set` takes a key away. Where `--set` changed a map's `type`, keys of the file that the new type
+/// does not know are left out with a warning.
 void refuse_unknown(const Config& source, const Config& resolved);
+/// While reading has failed half-way: throws UserError for a key of `source` that nothing asked for and that
+/// is close to one that was asked for and is absent, for then that misspelling is the real mistake.
+void refuse_misspelt(const Config& source, const Config& resolved);
 
 /// The known name nearest to a misspelt one by edit distance; empty when none is near.
 std::string nearest(const std::string& name, const std::vector<std::string>& known);

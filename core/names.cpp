@@ -2,6 +2,7 @@
 #include <cctype>
 
 #include "core/config.h"
+#include "core/log.h"
 
 namespace lookback {
 
@@ -46,6 +47,10 @@ void find_key(const Config& resolved, const std::string& key, const std::string&
   }
 }
 
+bool set_by_hand(const Config* value) {
+  return value && value->place().starts_with("--set ");
+}
+
 void refuse_unknown(const Config& source, const Config& resolved, const Config& root,
                     const std::string& path) {
   std::vector<std::string> known;
@@ -54,6 +59,13 @@ void refuse_unknown(const Config& source, const Config& resolved, const Config& 
     std::string here = path.empty() ? key : path + "." + key;
     if (const Config* found = resolved.find(key)) {
       refuse_unknown(value, *found, root, here);
+      continue;
+    }
+    // `--set train.steps=null` takes a key of the file away.
+    if (value.kind() == Config::Kind::kNone && set_by_hand(&value)) continue;
+    if (set_by_hand(source.find("type")) && !set_by_hand(&value)) {
+      log_warn("{}: {} does not apply to type {} and is left out", value.place(), here,
+               source.find("type")->scalar());
       continue;
     }
     std::string text = value.place();
@@ -73,6 +85,18 @@ void refuse_unknown(const Config& source, const Config& resolved, const Config& 
 }
 
 }  // namespace
+
+void refuse_misspelt(const Config& source, const Config& resolved) {
+  std::vector<std::string> missed;  // what was asked for and is not there
+  for (const auto& [key, value] : resolved.fields())
+    if (!source.find(key)) missed.push_back(key);
+  for (const auto& [key, value] : source.fields()) {
+    if (const Config* found = resolved.find(key)) refuse_misspelt(value, *found);
+    std::string near = resolved.find(key) ? "" : nearest(key, missed);
+    if (!near.empty())
+      fail_user("{}: {}: unknown key; did you mean \"{}\"?", value.place(), key, near);
+  }
+}
 
 void refuse_unknown(const Config& source, const Config& resolved) {
   // A list or a scalar where a map is known has been refused by whoever read it, or was replaced by

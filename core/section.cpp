@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "core/config.h"
 #include "core/numbers.h"
@@ -19,19 +18,6 @@ std::string describe(const Config& config) {
   text.pop_back();
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   return config.quoted() ? "the text " + text : text;
-}
-
-std::string text_of(const Range& range) {
-  std::string low = number_text(range.low), high = number_text(range.high);
-  bool has_low = range.low > -std::numeric_limits<double>::infinity();
-  bool has_high = range.high < std::numeric_limits<double>::infinity();
-  if (has_low && has_high && !range.above_low && !range.below_high)
-    return "between " + low + " and " + high;
-  std::string text;
-  if (has_low) text += (range.above_low ? "above " : "at least ") + low;
-  if (has_low && has_high) text += " and ";
-  if (has_high) text += (range.below_high ? "below " : "at most ") + high;
-  return text;
 }
 
 bool accepts(const Range& range, double value) {
@@ -91,6 +77,24 @@ std::string read_text(const Config& from, std::string& value) {
 
 }  // namespace
 
+std::string text_of(const Range& range) {
+  // A count of a million reads better than 1e+06.
+  auto number = [](double value) {
+    bool whole = std::abs(value) < 1e15 && value == std::floor(value);
+    return whole ? format("{:.0f}", value) : number_text(value);
+  };
+  std::string low = number(range.low), high = number(range.high);
+  bool has_low = range.low > -std::numeric_limits<double>::infinity();
+  bool has_high = range.high < std::numeric_limits<double>::infinity();
+  if (has_low && has_high && !range.above_low && !range.below_high)
+    return "between " + low + " and " + high;
+  std::string text;
+  if (has_low) text += (range.above_low ? "above " : "at least ") + low;
+  if (has_low && has_high) text += " and ";
+  if (has_high) text += (range.below_high ? "below " : "at most ") + high;
+  return text;
+}
+
 Section::Section(const Config& source, Config& resolved)
     : source_(&source), root_(&resolved), place_(source.place()) {
   if (source.kind() == Kind::kNone) {
@@ -131,7 +135,8 @@ void Section::refuse_at(const Config& value, const std::string& path,
   fail_user("{}: {}: {}", value.place(), path, text);
 }
 
-void Section::refuse(const std::string& key, const std::string& text) const {
+void Section::refuse(const std::string& key, const std::string& text) {
+  if (!key.empty()) resolved().field(key);  // it was asked for, as refuse_misspelt() wants to know
   std::string path = dotted(path_, key);
   if (const Config* found = source_ ? source_->find(key) : nullptr) refuse_at(*found, path, text);
   // A configuration that a program put together has no place; the path alone has to do.

@@ -7,8 +7,8 @@ namespace lookback {
 
 void read(Section& section, RecurrentDecoder::Options& o, const MemoryShape& memory) {
   section.read_choice("cell", o.cell, cells().names());
-  section.read("embedding", o.embedding, at_least(1));
-  section.read("hidden", o.hidden, at_least(1));
+  section.read("embedding", o.embedding, between(1, 65536));
+  section.read("hidden", o.hidden, between(1, 65536));
   section.read("layers", o.layers, between(1, 64));
   section.read("dropout", o.dropout, from_below(0, 1));
   section.read_choice("initial_state", o.initial_state, {"last", "bridge", "zero"});

@@ -10,7 +10,7 @@ int64_t units(const BahdanauAttention::Options& options, const Attention::Sizes&
 }  // namespace
 
 void read(Section& section, BahdanauAttention::Options& options) {
-  section.read_or_auto("units", options.units, at_least(1));
+  section.read_or_auto("units", options.units, between(1, 65536));
 }
 
 BahdanauAttention::BahdanauAttention(const Options& options, const Sizes& sizes)

@@ -68,7 +68,7 @@ std::vector<int64_t> all_of_them(std::span<const Example> examples) {
 }  // namespace
 
 void read(Section& section, BatchOptions& options) {
-  section.read("size", options.size, at_least(1));
+  section.read("size", options.size, between(1, 1e6));
   section.read_choice("unit", options.unit, {"sentences", "tokens"});
 }
 

@@ -1,10 +1,10 @@
 #include "train/checkpoint.h"
 
-#include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "core/error.h"
+#include "core/numbers.h"
 #include "core/safetensors.h"
 
 namespace lookback {
@@ -73,8 +73,9 @@ LoadedModel load_model(const std::string& model_or_run, const std::vector<std::s
                   .model = nullptr,
                   .step = 0};
   const std::string& step = file.text("step");
-  if (std::from_chars(step.data(), step.data() + step.size(), out.step).ec != std::errc())
-    fail_user("{}: its metadata has step \"{}\", which is no number", path, step);
+  std::optional<int64_t> steps = parse_whole(step);
+  if (!steps || *steps < 0) fail_user("{}: the step in its metadata is no number of steps", path);
+  out.step = *steps;
   out.model = out.recipe.model(out.source.size(), out.target.size());
   load_parameters(*out.model, file);
   return out;

@@ -16,10 +16,10 @@ TaskDataOptions read_task_data(Section& data) {
   }
   options.task = tasks().choose(task, "type", "")(task);
   data.read("same_length", options.same_length);
-  data.read("train_examples", options.train_examples, at_least(0));
+  data.read("train_examples", options.train_examples, between(0, 1e8));
   Section held_out = data.section("held_out");
   held_out.read("seed", options.held_out_seed);
-  held_out.read("examples", options.held_out_examples, at_least(1));
+  held_out.read("examples", options.held_out_examples, between(1, 1e6));
   return options;
 }
 

@@ -125,8 +125,11 @@ Evaluation evaluate(const EncoderDecoder& model, const std::vector<Example>& exa
       for (int64_t t = 0; t < s.tokens; ++t) {
         const Real* at =
             logits.value().data() + (static_cast<int64_t>(row) * positions + t) * words;
-        s.nll -= log_p[row][static_cast<size_t>(t)];
-        s.right += most_probable(at, words) == batch.target.at(static_cast<int64_t>(row), t);
+        double log_probability = log_p[row][static_cast<size_t>(t)];
+        s.nll -= log_probability;
+        // Beside a NaN anything looks the largest; such a row says nothing.
+        s.right += std::isfinite(log_probability) &&
+                   most_probable(at, words) == batch.target.at(static_cast<int64_t>(row), t);
       }
     }
   });

@@ -11,13 +11,13 @@ namespace {
 void read_length(Section& section, TrainOptions& o) {
   bool by_steps = section.has("steps"), by_epochs = section.has("epochs");
   if (by_steps == by_epochs)
-    section.refuse(by_steps ? "epochs" : "",
+    section.refuse(by_steps ? "epochs" : "steps",
                    by_steps ? "give either steps or epochs, not both"
-                            : "must say how long to train: give steps or epochs");
+                            : "is missing; say how long to train, by steps or by epochs");
   if (by_steps)
-    section.read("steps", o.steps, at_least(1));
+    section.read("steps", o.steps, between(1, 1e9));
   else
-    section.read("epochs", o.epochs, at_least(1));
+    section.read("epochs", o.epochs, between(1, 1e6));
 }
 
 /// A shard for each core, as long as each has some sentences: the smaller a shard, the slower its
@@ -38,7 +38,7 @@ TrainOptions read_train(Section section) {
   o.schedule = schedules().choose(schedule, "type", "constant")(schedule);
   section.read("clip_norm", o.clip_norm, at_least(0));
   section.read("label_smoothing", o.label_smoothing, from_below(0, 1));
-  section.read("accumulate", o.accumulate, at_least(1));
+  section.read("accumulate", o.accumulate, between(1, 1e4));
   section.read_or_auto("threads", o.threads, between(1, 1024));
   section.read_or_auto("shards", o.shards, between(1, 1024));
   if (o.shards < 0) {
@@ -56,14 +56,19 @@ TrainOptions read_train(Section section) {
 
 }  // namespace
 
-Recipe read_recipe(const Config& config) {
+namespace {
+
+Recipe read_all(const Config& config, Config& resolved) {
   Recipe recipe;
-  Section root(config, recipe.resolved);
+  Section root(config, resolved);
   recipe.name = "model";
   root.read("name", recipe.name);
   if (recipe.name.empty() || recipe.name.find_first_of("/\\") != std::string::npos ||
       recipe.name[0] == '.')
     root.refuse("name", format("must be usable as a folder's name, but is \"{}\"", recipe.name));
+  if (std::any_of(recipe.name.begin(), recipe.name.end(),
+                  [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    root.refuse("name", "must be usable as a folder's name, but holds a control character");
   root.read("seed", recipe.seed);
   Section data = root.section("data");
   recipe.data = read_data(data);
@@ -71,8 +76,24 @@ Recipe read_recipe(const Config& config) {
   recipe.model = read_model(model);
   recipe.train = read_train(root.section("train"));
   Section decode = root.section("decode");
-  decode.read_or_auto("max_length", recipe.decode.max_length, at_least(1));
-  refuse_unknown(config, recipe.resolved);
+  decode.read_or_auto("max_length", recipe.decode.max_length, between(1, 1e5));
+  return recipe;
+}
+
+}  // namespace
+
+Recipe read_recipe(const Config& config) {
+  Config resolved;
+  Recipe recipe;
+  try {
+    recipe = read_all(config, resolved);
+  } catch (const UserError&) {
+    // A key that is missing is often there, misspelt; then that is what to say.
+    refuse_misspelt(config, resolved);
+    throw;
+  }
+  refuse_unknown(config, resolved);
+  recipe.resolved = std::move(resolved);
   return recipe;
 }
 

@@ -1,5 +1,11 @@
 #include "train/run_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -22,23 +28,46 @@ constexpr const char* kFiles[] = {
 
 RunFolder::RunFolder(const std::string& path, TrainRun::Start start) : path_(path) {
   std::error_code error;
-  bool holds_run = fs::exists(file("config.yaml"), error);
+  bool holds_run = false;
+  for (const char* name : {"config.yaml", "best.safetensors", "last.safetensors"})
+    holds_run = holds_run || fs::exists(file(name), error);
   if (start == TrainRun::Start::kFresh && holds_run)
     fail_user(
-        "{}: holds a run already; give --resume to go on with it, --overwrite to replace it, or "
-        "another --run",
+        "{}: holds a run already; give --resume to go on with it, --overwrite to replace it, or another --run",
         path);
   if (start == TrainRun::Start::kResume && !fs::exists(file("state.safetensors"), error))
     fail_user(
         "{}: holds no state to resume from (no state.safetensors); train without --resume first",
         path);
-  if (start == TrainRun::Start::kOverwrite)
+  // Before anything is touched: whatever could not be replaced later on.
+  for (const char* name : kFiles)
+    if (fs::is_directory(file(name), error))
+      fail_user("{}: is a folder, where the run's file of that name belongs", file(name));
+  fs::create_directories(path, error);
+  if (error) fail_user("{}: the run folder cannot be made: {}", path, error.message());
+  lock();
+  // On a fresh start these are what a start that failed left behind.
+  if (start != TrainRun::Start::kResume)
     for (const char* name : kFiles) {
       fs::remove(file(name), error);
       if (error) fail_user("{}: cannot be removed: {}", file(name), error.message());
     }
-  fs::create_directories(path, error);
-  if (error) fail_user("{}: the run folder cannot be made: {}", path, error.message());
+  // A killed process cannot remove what it was writing.
+  for (const auto& entry : fs::directory_iterator(path, error))
+    if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
+}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+/// One process trains in a folder. The system lets go of the lock however the process ends.
+void RunFolder::lock() {
+  lock_ = ::open(file(".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) fail_user("{}: cannot be written: {}", file(".lock"), std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail_user("{}: another process is training in this folder; give another --run, or wait for it",
+              path_);
 }
 
 void RunFolder::metric(const Json& line) const {

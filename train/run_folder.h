@@ -12,7 +12,11 @@ class RunFolder {
  public:
   /// Takes the folder, making it if need be. A folder that holds a run is refused on a fresh start;
   /// kOverwrite removes that run's own files first; kResume wants state.safetensors to be there.
+  /// While it lives no other process can train in the folder.
   RunFolder(const std::string& path, TrainRun::Start start);
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
 
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   /// Appends one line to metrics.jsonl.
@@ -26,7 +30,10 @@ class RunFolder {
   void adopt_config(Recipe& recipe) const;
 
  private:
+  void lock();
+
   std::string path_;
+  int lock_ = -1;
 };
 
 }  // namespace lookback

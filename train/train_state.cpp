@@ -39,9 +39,13 @@ TrainState TrainState::load(const std::string& path, Module& model, Optimizer& o
   TrainState out;
   Json values = parse_json(file.text("state"), path);
   fields(out, [&](const char* name, auto& value) {
-    if (!values.contains(name) || !values[name].is_number())
-      fail_user("{}: its state has no number \"{}\"", path, name);
-    value = values[name].get<std::decay_t<decltype(value)>>();
+    using Value = std::decay_t<decltype(value)>;
+    bool good = values.contains(name) && values[name].is_number();
+    if constexpr (std::is_integral_v<Value>)
+      good = good && values[name].is_number_integer() && values[name].template get<Value>() >= 0 &&
+             values[name].template get<Value>() <= int64_t{1} << 53;
+    if (!good) fail_user("{}: its state has no sound \"{}\"", path, name);
+    value = values[name].template get<Value>();
   });
   load_parameters(model, file, "model.");
   optimizer.load(file);

@@ -82,6 +82,9 @@ void Training::open_folder() {
   if (!folder_) folder_.emplace(run_.folder, run_.start);
   if (resumes()) {
     state_ = TrainState::load(folder_->file("state.safetensors"), *out_.model, *optimizer_);
+    if (state_.step > total_steps_)
+      fail_user("{}: this run has made {} steps already, more than the {} asked for", run_.folder,
+                state_.step, total_steps_);
     folder_->cut_metrics_after(state_.step);
   } else {
     out_.data->source_vocabulary().save(folder_->file("source.vocabulary.txt"));
@@ -169,6 +172,10 @@ void Training::validate() {
   out_.last = evaluate(*out_.model, out_.data->held_out(Split::kValid));
   reported_ += Clock::now() - start;  // validation is no training time
   validated_step_ = state_.step;
+  if (!std::isfinite(out_.last.all.nll))
+    fail(
+        "training stopped at step {}: the validation nll is not finite, the weights have run away (a lower train.optimizer.lr or a smaller train.clip_norm may help)",
+        state_.step);
   double value = out_.last.metric(options_.metric);
   bool better =
       more_is_better(options_.metric) ? value > state_.best_metric : value < state_.best_metric;

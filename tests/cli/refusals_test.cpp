@@ -69,13 +69,13 @@ TEST_F(RefusalTest, BadConfigurations) {
   expect_refused("train tiny.yaml --set train.steps=many",
                  "--set train.steps: must be a whole number, but is many");
   expect_refused("train tiny.yaml --set train.steps=0",
-                 "--set train.steps: must be at least 1, but is 0");
+                 "--set train.steps: must be between 1 and 1000000000, but is 0");
   expect_refused("train tiny.yaml --set train.steps", "must be KEY=VALUE");
   expect_refused("train tiny.yaml --set train.optimizer.lr=-1",
                  "train.optimizer.lr: must be at least 0, but is -1");
   expect_refused("train tiny.yaml --set data.task.type=cpoy", "did you mean \"copy\"?");
   expect_refused("bench tiny.yaml --set model.encoder.hidden=0",
-                 "model.encoder.hidden: must be at least 1");
+                 "model.encoder.hidden: must be between 1 and 65536");
   expect_refused("generate copy --set symbol=3",
                  "--set symbol: unknown key; did you mean \"symbols\"?");
   expect_refused("generate cpoy", "unknown task \"cpoy\"; did you mean \"copy\"?");

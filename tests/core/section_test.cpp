@@ -256,7 +256,7 @@ TEST(Section, ManySectionsStayValid) {
 TEST(Section, RefusesAtTheNearestPlace) {
   Config resolved, config = Config::from_text("name: x\nmodel:\n  encoder: {a: 1}\n", "a.yaml");
   Section root(config, resolved);
-  auto text = [](const Section& section, const std::string& key) {
+  auto text = [](Section section, const std::string& key) {
     try {
       section.refuse(key, "is wrong");
     } catch (const UserError& error) {

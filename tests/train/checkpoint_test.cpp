@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/log.h"
 #include "core/safetensors.h"
 #include "core/threads.h"
 #include "support/text_folder.h"
@@ -124,6 +125,44 @@ TEST(Recipe, automatic_shards_follow_cores_and_batch_and_are_recorded) {
   EXPECT_EQ(shards("{size: 1}"), 1);
   EXPECT_EQ(shards("{size: 7}"), 1);
   EXPECT_EQ(shards("{size: 200, unit: tokens}"), 1);
+}
+
+TEST(Recipe, a_misspelt_key_is_named_before_what_is_missing_for_it) {
+  auto error = [](const std::string& from, const std::string& to) {
+    std::string text = tiny_recipe().resolved.yaml();
+    size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return user_error(
+        [&] { read_recipe(Config::from_text(text.replace(at, from.size(), to), "a.yaml")); });
+  };
+  EXPECT_NE(error("hidden: 8", "hiden: 8").find("hiden: unknown key; did you mean \"hidden\"?"),
+            std::string::npos);
+  EXPECT_NE(error("steps: 20", "stesp: 20").find("did you mean \"steps\"?"), std::string::npos);
+  EXPECT_NE(error("train:", "trian:").find("did you mean \"train\"?"), std::string::npos);
+  EXPECT_NE(error("type: copy", "tpye: copy").find("did you mean \"type\"?"), std::string::npos);
+  EXPECT_NE(error("data:", "dat:").find("did you mean \"data\"?"), std::string::npos);
+}
+
+TEST(Recipe, another_type_on_the_command_line_leaves_the_old_ones_options_out) {
+  set_log_quiet(true);
+  std::string text = tiny_recipe().resolved.yaml();
+  for (std::string change :
+       {"model.attention.type=none", "train.optimizer.type=sgd", "train.schedule.type=cosine"}) {
+    Config config = Config::from_text(text, "a.yaml");
+    config.set(change);
+    Recipe recipe = read_recipe(config);
+    EXPECT_EQ(recipe.resolved.yaml().find("betas") == std::string::npos,
+              change.find("sgd") != std::string::npos);
+    config.set(change.substr(0, change.rfind('.')) + ".wrong=1");
+    EXPECT_NE(user_error([&] { read_recipe(config); }).find("wrong: unknown key"),
+              std::string::npos);
+  }
+  set_log_quiet(false);
+}
+
+TEST(Recipe, a_null_takes_a_key_away) {
+  Recipe recipe = tiny_recipe({"train.steps=null", "train.epochs=3", "data.train_examples=100"});
+  EXPECT_EQ(recipe.train.epochs, 3);
 }
 
 TEST(Recipe, mistakes_are_named_with_their_place) {

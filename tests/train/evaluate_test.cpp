@@ -99,6 +99,19 @@ TEST(Evaluate, scores_are_the_log_probabilities_of_the_reference) {
   EXPECT_NEAR(own, decoded.log_probability, 1e-4);
 }
 
+TEST(Evaluate, beside_a_nan_nothing_is_right) {
+  TrainResult run = trained();
+  // The logits of <pad>, which greedy decoding never looks at, and of a word.
+  for (int64_t word : {0, 5}) {
+    for (Module::Named& p : run.model->parameters())
+      if (p.name == "decoder.output.bias") p.variable.leaf_value().data()[word] = NAN;
+    Evaluation result = evaluate(*run.model, run.data->held_out(Split::kTest));
+    EXPECT_EQ(result.all.sequence_accuracy, 0);
+    EXPECT_EQ(result.all.token_accuracy, 0);
+    EXPECT_TRUE(std::isnan(result.all.nll));
+  }
+}
+
 TEST(Evaluate, no_example_is_no_error) {
   TrainResult run = train(tiny_recipe({"train.steps=1"}), {});
   EXPECT_EQ(evaluate(*run.model, {}).all.examples, 0);

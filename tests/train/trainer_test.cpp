@@ -13,6 +13,7 @@
 #include "support/text_folder.h"
 #include "tiny_recipe.h"
 #include "train/checkpoint.h"
+#include "train/run_folder.h"
 
 namespace lookback {
 namespace {
@@ -174,9 +175,16 @@ TEST_F(TrainerTest, a_step_whose_gradient_is_not_finite_is_skipped_and_named) {
   // The first step throws the weights to where every product overflows.
   Recipe recipe =
       tiny_recipe({"train.optimizer={type: sgd, lr: 1e30}", "train.clip_norm=0", "train.steps=10",
-                   "train.schedule={type: constant}", "train.validate.metric=nll"});
-  TrainResult result = train_into(path, recipe);
-  EXPECT_GT(result.skipped, 5);
+                   "train.schedule={type: constant}", "train.log_every=1"});
+  std::string said;
+  try {
+    train_into(path, recipe);
+  } catch (const UserError&) {
+    FAIL() << "a run that failed is no mistake of the user's";
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  EXPECT_EQ(said.find("training stopped at step 5: the validation nll is not finite"), 0u) << said;
   std::string log = read_file(path + "/log.txt");
   EXPECT_NE(log.find("skipped, the gradient is not finite in "), std::string::npos) << log;
   EXPECT_NE(log.find("decoder."), std::string::npos) << "no parameter is named";
@@ -185,8 +193,46 @@ TEST_F(TrainerTest, a_step_whose_gradient_is_not_finite_is_skipped_and_named) {
   for (const Json& line : metrics(path))
     if (line["event"] == "train") last = line;
   EXPECT_TRUE(last["nll"].is_null()) << last;
-  for (const NamedTensor& t : load_tensors(path + "/last.safetensors").tensors)
-    for (Real v : t.tensor.values()) ASSERT_TRUE(std::isfinite(v)) << t.name;
+  EXPECT_FALSE(fs::exists(path + "/best.safetensors")) << "weights that ran away are no best";
+}
+
+TEST_F(TrainerTest, one_process_at_a_time_trains_in_a_folder) {
+  std::string path = folder_.path("run");
+  Recipe recipe = tiny_recipe({"train.steps=5"});
+  train_into(path, recipe);
+  RunFolder held(path, TrainRun::Start::kResume);
+  for (TrainRun::Start start : {TrainRun::Start::kResume, TrainRun::Start::kOverwrite})
+    EXPECT_EQ(
+        user_error([&] { train_into(path, recipe, start); }),
+        path + ": another process is training in this folder; give another --run, or wait for it");
+  EXPECT_TRUE(fs::exists(path + "/last.safetensors"));
+}
+
+TEST_F(TrainerTest, a_run_cannot_be_resumed_to_fewer_steps_than_it_made) {
+  std::string path = folder_.path("run");
+  train_into(path, tiny_recipe());
+  EXPECT_EQ(user_error([&] {
+              train_into(path, tiny_recipe({"train.steps=5"}), TrainRun::Start::kResume);
+            }),
+            path + ": this run has made 20 steps already, more than the 5 asked for");
+}
+
+TEST_F(TrainerTest, what_cannot_be_replaced_is_refused_before_anything_is_lost) {
+  std::string path = folder_.path("run");
+  train_into(path, tiny_recipe());
+  fs::remove(path + "/log.txt");
+  fs::create_directory(path + "/log.txt");
+  EXPECT_EQ(user_error([&] { train_into(path, tiny_recipe(), TrainRun::Start::kOverwrite); }),
+            path + "/log.txt: is a folder, where the run's file of that name belongs");
+  EXPECT_TRUE(fs::exists(path + "/config.yaml"));
+}
+
+TEST_F(TrainerTest, models_without_a_config_are_not_mixed_into_a_new_run) {
+  std::string path = folder_.path("run");
+  train_into(path, tiny_recipe());
+  fs::remove(path + "/config.yaml");
+  EXPECT_NE(user_error([&] { train_into(path, tiny_recipe()); }).find("holds a run already"),
+            std::string::npos);
 }
 
 TEST_F(TrainerTest, a_folder_that_holds_a_run_is_refused) {
