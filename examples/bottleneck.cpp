@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, [](int) { interrupted = true; });
   std::signal(SIGTERM, [](int) { interrupted = true; });
   try {
-    if (argc > 2) fail_user("usage: {} [FIGURE.svg]", argv[0]);
+    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) fail_user("usage: {} [FIGURE.svg]", argv[0]);
     return demo(argc == 2 ? argv[1] : "runs/demo/bottleneck.svg");
   } catch (const UserError& error) {
     std::fprintf(stderr, "demo: %s\n", error.what());
