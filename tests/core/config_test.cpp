@@ -10,19 +10,8 @@
 namespace lookback {
 namespace {
 
-/// The text of the UserError that the action throws.
-template <class Action>
-std::string refusal(Action&& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "(nothing was refused)";
-}
-
 std::string parse_refusal(const std::string& text) {
-  return refusal([&] { Config::from_text(text, "a.yaml"); });
+  return user_error([&] { Config::from_text(text, "a.yaml"); });
 }
 
 void expect_same(const Config& a, const Config& b) {
@@ -100,11 +89,11 @@ TEST(Config, NamesMissingAndEmptyFiles) {
   TextFolder own;
   std::string folder = own.path("");
   std::string missing = folder + "no-such.yaml";
-  EXPECT_EQ(refusal([&] { Config::from_file(missing); }), missing + ": no such file");
-  EXPECT_EQ(refusal([&] { Config::from_file(folder); }), folder + ": is a folder, not a file");
+  EXPECT_EQ(user_error([&] { Config::from_file(missing); }), missing + ": no such file");
+  EXPECT_EQ(user_error([&] { Config::from_file(folder); }), folder + ": is a folder, not a file");
   std::string empty = folder + "empty.yaml";
   write_file(empty, "# only a comment\n");
-  EXPECT_EQ(refusal([&] { Config::from_file(empty); }), empty + ": the configuration is empty");
+  EXPECT_EQ(user_error([&] { Config::from_file(empty); }), empty + ": the configuration is empty");
 }
 
 TEST(Config, FileGivesPlaceAndFolder) {
@@ -140,7 +129,7 @@ TEST(ConfigSet, ReplacesAndMakesValues) {
 
 TEST(ConfigSet, RefusesWhatIsNoAssignment) {
   Config config = Config::from_text("name: x\nlist: [1]\n", "a.yaml");
-  auto set_refusal = [&](const std::string& text) { return refusal([&] { config.set(text); }); };
+  auto set_refusal = [&](const std::string& text) { return user_error([&] { config.set(text); }); };
   EXPECT_EQ(set_refusal("train.steps"),
             "--set train.steps: must be KEY=VALUE, like --set train.steps=100");
   EXPECT_EQ(set_refusal("a..b=1"),

@@ -8,21 +8,12 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "support/text_folder.h"
 
 namespace lookback {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <class Action>
-std::string refusal(Action&& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "(nothing was refused)";
-}
 
 /// A folder of its own for each test, gone afterwards.
 class Files : public testing::Test {
@@ -82,7 +73,7 @@ TEST_F(Files, FullDiskLeavesTheOldFileAndNoTemporary) {
   rlimit small = before;
   small.rlim_cur = 100'000;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  std::string text = refusal([&] { write_file(path("x"), std::string(1'000'000, 'z')); });
+  std::string text = user_error([&] { write_file(path("x"), std::string(1'000'000, 'z')); });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(text, path("x") + ": cannot be written: File too large");
@@ -91,32 +82,32 @@ TEST_F(Files, FullDiskLeavesTheOldFileAndNoTemporary) {
 }
 
 TEST_F(Files, FullDiskIsNamed) {
-  EXPECT_EQ(refusal([] { write_file("/dev/full", "x"); }),
+  EXPECT_EQ(user_error([] { write_file("/dev/full", "x"); }),
             "/dev/full: cannot be written: No space left on device");
 }
 
 TEST_F(Files, RefusesWhereNothingCanBeWritten) {
-  EXPECT_EQ(refusal([&] { write_file(path("no/x"), "x"); }),
+  EXPECT_EQ(user_error([&] { write_file(path("no/x"), "x"); }),
             path("no/x") + ": cannot be written: the folder " + path("no") + " does not exist");
-  EXPECT_EQ(refusal([&] { write_file(folder_, "x"); }),
+  EXPECT_EQ(user_error([&] { write_file(folder_, "x"); }),
             folder_ + ": cannot be written: it is a folder, not a file");
   write_file(path("file"), "x");
-  EXPECT_EQ(refusal([&] { write_file(path("file/x"), "x"); }),
+  EXPECT_EQ(user_error([&] { write_file(path("file/x"), "x"); }),
             path("file/x") + ": cannot be written: Not a directory");
   EXPECT_EQ(entries(), 1u);
 }
 
 TEST_F(Files, RefusesWhatCannotBeRead) {
-  EXPECT_EQ(refusal([&] { read_file(path("x")); }), path("x") + ": no such file");
-  EXPECT_EQ(refusal([&] { read_lines(path("x")); }), path("x") + ": no such file");
-  EXPECT_EQ(refusal([&] { read_file(folder_); }), folder_ + ": is a folder, not a file");
+  EXPECT_EQ(user_error([&] { read_file(path("x")); }), path("x") + ": no such file");
+  EXPECT_EQ(user_error([&] { read_lines(path("x")); }), path("x") + ": no such file");
+  EXPECT_EQ(user_error([&] { read_file(folder_); }), folder_ + ": is a folder, not a file");
   write_file(path("x"), "12345");
   InputFile file(path("x"));
   EXPECT_EQ(file.size(), 5u);
   char bytes[4] = {};
   file.read_at(1, bytes, 4);
   EXPECT_EQ(std::string(bytes, 4), "2345");
-  EXPECT_EQ(refusal([&] { file.read_at(3, bytes, 4); }),
+  EXPECT_EQ(user_error([&] { file.read_at(3, bytes, 4); }),
             path("x") + ": ends at byte 5, 2 bytes too early");
 }
 
@@ -144,8 +135,9 @@ TEST_F(Files, NamesLineAndByteOfInvalidUtf8) {
   write_file(path("x"),
              "good\n\xC3\xBC"
              "ber\xff!\n");
-  EXPECT_EQ(refusal([&] { read_lines(path("x")); }), path("x") + ":2:byte 6: invalid UTF-8 (0xff)");
-  EXPECT_EQ(refusal([] { check_utf8("ab\x80", "standard input", 7); }),
+  EXPECT_EQ(user_error([&] { read_lines(path("x")); }),
+            path("x") + ":2:byte 6: invalid UTF-8 (0xff)");
+  EXPECT_EQ(user_error([] { check_utf8("ab\x80", "standard input", 7); }),
             "standard input:7:byte 3: invalid UTF-8 (0x80)");
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/text_folder.h"
+
 namespace lookback {
 namespace {
 
@@ -12,16 +14,6 @@ Registry<Factory> sample() {
   registry.add("lstm", "long short-term memory", [] { return 1; });
   registry.add("gru", "gated recurrent unit", [] { return 2; });
   return registry;
-}
-
-template <class Action>
-std::string refusal(Action&& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "(nothing was refused)";
 }
 
 TEST(Registry, FindsWhatWasAdded) {
@@ -44,9 +36,9 @@ TEST(Registry, RefusesADuplicate) {
 
 TEST(Registry, NamesTheNearest) {
   Registry<Factory> registry = sample();
-  EXPECT_EQ(refusal([&] { registry.get("grv"); }),
+  EXPECT_EQ(user_error([&] { registry.get("grv"); }),
             "unknown cell \"grv\"; did you mean \"gru\"? (known: gru, lstm)");
-  EXPECT_EQ(refusal([&] { registry.get("transformer"); }),
+  EXPECT_EQ(user_error([&] { registry.get("transformer"); }),
             "unknown cell \"transformer\" (known: gru, lstm)");
 }
 
@@ -59,9 +51,9 @@ TEST(Registry, ChoosesByASectionsKey) {
   EXPECT_EQ(registry.choose(a, "cell", "gru")(), 1);
   EXPECT_EQ(registry.choose(b, "cell", "gru")(), 2);
   EXPECT_EQ(resolved.find("b")->find("cell")->scalar(), "gru");
-  EXPECT_EQ(refusal([&] { registry.choose(c, "cell", "gru"); }),
+  EXPECT_EQ(user_error([&] { registry.choose(c, "cell", "gru"); }),
             "a.yaml:3: c.cell: unknown cell \"ltsm\"; did you mean \"lstm\"? (known: gru, lstm)");
-  EXPECT_EQ(refusal([&] { registry.choose(b, "type", ""); }),
+  EXPECT_EQ(user_error([&] { registry.choose(b, "type", ""); }),
             "a.yaml:2: b.type: is missing; must be one of gru, lstm");
 }
 
