@@ -233,6 +233,14 @@ const Tensor& TensorFile::get(const std::string& name) const {
   return *found;
 }
 
+void TensorFile::copy_to(const std::string& name, Tensor& into) const {
+  const Tensor& from = get(name);
+  if (from.shape() != into.shape())
+    fail_user("{}: {} has shape {}, must be {}", path, name, from.shape().text(),
+              into.shape().text());
+  into.copy_from(from);
+}
+
 const std::string& TensorFile::text(const std::string& key) const {
   auto found = metadata.find(key);
   if (found == metadata.end()) fail_user("{}: holds no metadata \"{}\"", path, key);

@@ -22,6 +22,8 @@ struct TensorFile {
   const Tensor* find(const std::string& name) const;  ///< null when absent
   /// UserError naming the file when absent.
   const Tensor& get(const std::string& name) const;
+  /// Copies a tensor's elements into one of the same shape; UserError when absent or of another.
+  void copy_to(const std::string& name, Tensor& into) const;
   const std::string& text(const std::string& key) const;  ///< metadata; UserError when absent
 };
 

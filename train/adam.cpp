@@ -64,19 +64,12 @@ std::vector<NamedTensor> Adam::state() const {
 }
 
 void Adam::load(const TensorFile& file) {
-  auto take = [&](const std::string& name, Tensor& into) {
-    const Tensor& from = file.get(name);
-    if (from.shape() != into.shape())
-      fail_user("{}: {} has shape {}, must be {}", file.path, name, from.shape().text(),
-                into.shape().text());
-    into.copy_from(from);
-  };
   Tensor steps({static_cast<int64_t>(steps_.size())});
   for (size_t p = 0; p < parameters_.size(); ++p) {
-    take("optimizer.first." + parameters_[p].name, first_[p]);
-    take("optimizer.second." + parameters_[p].name, second_[p]);
+    file.copy_to("optimizer.first." + parameters_[p].name, first_[p]);
+    file.copy_to("optimizer.second." + parameters_[p].name, second_[p]);
   }
-  take("optimizer.steps", steps);
+  file.copy_to("optimizer.steps", steps);
   for (size_t p = 0; p < steps_.size(); ++p) steps_[p] = static_cast<int64_t>(steps.data()[p]);
 }
 

@@ -78,7 +78,7 @@ double peak_gemm_gflops(int threads, int rounds) {
 
 BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   const TrainOptions& train = recipe.train;
-  set_threads(static_cast<int>(train.threads > 0 ? train.threads : available_cores()));
+  set_threads(train.thread_count());
   std::unique_ptr<Dataset> data = make_dataset(recipe.data, recipe.seed, train.batch);
   int64_t source_words = data->source_vocabulary().size(),
           target_words = data->target_vocabulary().size();

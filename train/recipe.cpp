@@ -82,6 +82,10 @@ Recipe read_all(const Config& config, Config& resolved) {
 
 }  // namespace
 
+int TrainOptions::thread_count() const {
+  return threads > 0 ? static_cast<int>(threads) : available_cores();
+}
+
 Recipe read_recipe(const Config& config) {
   Config resolved;
   Recipe recipe;

@@ -28,6 +28,9 @@ struct TrainOptions {
   int64_t validate_every = 200;   ///< steps between validations and checkpoints
   std::string metric = "sequence_accuracy";  ///< what decides which checkpoint is the best
   int64_t patience = 0;  ///< validations without a better one before stopping; 0 is off
+
+  /// How many threads `threads` means on this machine.
+  int thread_count() const;
 };
 
 /// A whole configuration, read and checked: nothing is built and no data is opened yet.

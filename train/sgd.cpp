@@ -40,14 +40,8 @@ std::vector<NamedTensor> Sgd::state() const {
 }
 
 void Sgd::load(const TensorFile& file) {
-  for (size_t p = 0; p < momentum_.size(); ++p) {
-    std::string name = "optimizer.momentum." + parameters_[p].name;
-    const Tensor& from = file.get(name);
-    if (from.shape() != momentum_[p].shape())
-      fail_user("{}: {} has shape {}, must be {}", file.path, name, from.shape().text(),
-                momentum_[p].shape().text());
-    momentum_[p].copy_from(from);
-  }
+  for (size_t p = 0; p < momentum_.size(); ++p)
+    file.copy_to("optimizer.momentum." + parameters_[p].name, momentum_[p]);
 }
 
 }  // namespace lookback

@@ -59,7 +59,7 @@ class Training {
 
 Training::Training(const Recipe& recipe, const TrainRun& run)
     : recipe_(recipe), options_(recipe_.train), run_(run) {
-  set_threads(static_cast<int>(options_.threads > 0 ? options_.threads : available_cores()));
+  set_threads(options_.thread_count());
   if (!run.folder.empty() && resumes()) {
     folder_.emplace(run.folder, run.start);
     folder_->adopt_config(recipe_);
