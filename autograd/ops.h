@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -139,11 +140,47 @@ struct SequenceOutput {
 /// all steps are one GEMM each. Equal to stepping the cell by cell ops, which tests hold it to.
 SequenceOutput recurrent_sequence(const SequenceInput& in);
 
-// --- additive_attention.cpp
-struct Attended {
-  Variable context;  ///< (B, D)
-  Variable weights;  ///< (B, S), exactly 0 where masked
+// --- dot_product_attention.cpp
+/// Where the heads of attention stand in a tensor. K numbers a head.
+struct Heads {
+  Variable x;
+  int64_t count = 1;   ///< heads
+  int64_t size = 0;    ///< K
+  int64_t column = 0;  ///< in (B, S, W): head i is columns [column + i K, column + (i + 1) K)
 };
+Heads heads(const Variable& x);  ///< x (B, heads, S, K)
+/// Side by side in the columns of x (B, S, W), as a projection leaves them: no copy is needed, and
+/// queries, keys and values may share one tensor.
+Heads heads(const Variable& x, int64_t count, int64_t size, int64_t column = 0);
+
+struct Attended {
+  Variable context;  ///< the weighted sum of the values
+  Variable weights;  ///< over the keys, exactly 0 where masked
+};
+/// How scores are held: all of them, (B, H, T, S), or block by block and worked out again in
+/// backward, so that memory grows with the length and not with its square (Rabe and Staats, 2021;
+/// Dao et al., 2022). The results are equal.
+enum class AttentionWay { kAuto, kMaterialised, kBlockwise };
+struct DotProductOptions {
+  std::optional<double> scale = {};  ///< of the scores; not given: 1 / sqrt(K)
+  Mask mask;
+  AttentionWay way = AttentionWay::kAuto;  ///< auto: by size
+  bool weights = false;                    ///< also return the weights; the context stays the same
+  double dropout = 0;                      ///< on the weights, in the context alone
+  RandomKey key = {};                      ///< of the dropout; index = number of the first sentence
+};
+/// Scaled dot-product attention (Vaswani et al., 2017; the tutorial's definition 2.4.4), each head
+/// alone:
+///     P = softmax(scale Q K^T)   context = P V
+/// Q (B, H, T, K), K (B, G, S, K), V (B, G, S, Kv), each in either form of Heads; G divides H, and
+/// head h reads the keys and values of head h / (H / G) (Ainslie et al., 2023). Context
+/// (B, H, T, Kv), or (B, T, H Kv) where the query stands in columns; weights (B, H, T, S). A query
+/// that may see nothing gets zeros, and gives no gradient. Keys and values that no query may see are
+/// never read into a result, whatever they hold.
+Attended dot_product_attention(const Heads& query, const Heads& key, const Heads& value,
+                               const DotProductOptions& options = {});
+
+// --- additive_attention.cpp
 /// Bahdanau et al., 2015, for one query a sentence:
 ///     e_j = v . tanh(q + k_j)   a = softmax(e)   context = sum_j a_j h_j
 /// query (B, A) and keys (B, S, A) are projected already, v (A), values h (B, S, D). The (B, S, A)

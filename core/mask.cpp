@@ -21,4 +21,23 @@ Mask Mask::from_lengths(const Lengths& lengths, int64_t columns) {
   return Mask(static_cast<int64_t>(lengths.size()), columns, std::move(allowed));
 }
 
+Mask Mask::causal() {
+  return Mask().and_causal();
+}
+
+Mask Mask::and_causal() const {
+  Mask out = *this;
+  out.causal_ = true;
+  return out;
+}
+
+Mask Mask::take(std::span<const int64_t> sentences) const {
+  if (!defined()) return *this;
+  std::vector<uint8_t> allowed;
+  for (int64_t b : sentences) allowed.insert(allowed.end(), row(b), row(b) + columns_);
+  Mask out(static_cast<int64_t>(sentences.size()), columns_, std::move(allowed));
+  out.causal_ = causal_;
+  return out;
+}
+
 }  // namespace lookback

@@ -92,6 +92,19 @@ Tensor Tensor::rows(int64_t begin, int64_t length) const {
   return out;
 }
 
+Tensor Tensor::take(std::span<const int64_t> which) const {
+  Shape shape = shape_;
+  shape.set(0, static_cast<int64_t>(which.size()));
+  Tensor out(shape);
+  int64_t row = shape_[0] == 0 ? 0 : count() / shape_[0];
+  for (size_t i = 0; i < which.size(); ++i) {
+    if (which[i] < 0 || which[i] >= shape_[0])
+      fail("[take] there is no row {} in {}", which[i], shape_.text());
+    std::copy_n(data_ + which[i] * row, row, out.data_ + static_cast<int64_t>(i) * row);
+  }
+  return out;
+}
+
 Tensor Tensor::clone() const {
   Tensor out(shape_);
   std::copy_n(data_, count(), out.data_);

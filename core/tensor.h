@@ -47,6 +47,8 @@ class Tensor {
   Tensor reshape(const Shape& shape) const;
   /// Rows [begin, begin + length) of the first dimension, sharing the buffer.
   Tensor rows(int64_t begin, int64_t length) const;
+  /// A copy of these rows of the first dimension, in this order; one may come several times.
+  Tensor take(std::span<const int64_t> which) const;
   Tensor clone() const;
   void fill(Real value);
   void copy_from(const Tensor& other);

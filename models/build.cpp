@@ -6,33 +6,45 @@
 namespace lookback {
 namespace {
 
-EncoderPlan recurrent_encoder(Section& section) {
+Tie read_tie(Section& model) {
+  std::string tie = "none";
+  model.read_choice("tie_embeddings", tie, {"none", "decoder", "all"});
+  return tie == "all" ? Tie::kAll : tie == "decoder" ? Tie::kDecoder : Tie::kNone;
+}
+
+EncoderPlan recurrent_encoder(Section& section, Section& model) {
   RecurrentEncoder::Options options;
   read(section, options);
+  options.scaled_vectors = read_tie(model) == Tie::kAll;
   return {.memory = RecurrentEncoder::memory_shape(options), .make = [options](int64_t words) {
             return std::make_unique<RecurrentEncoder>(options, words);
           }};
 }
 
 /// Null for `none`: the decoder then sees one fixed context.
-AttentionMaker read_attention(Section& model) {
+AttentionMaker read_attention(Section& model, const Attention::Sizes& sizes) {
   Section section = model.section("attention");
   std::vector<std::string> known = attentions().names();
   known.insert(known.begin(), "none");
   std::string type = "none";
   section.read_choice("type", type, known);
-  return type == "none" ? nullptr : attentions().get(type)(section);
+  return type == "none" ? nullptr : attentions().get(type)(section, sizes);
 }
 
-DecoderMaker recurrent_decoder(Section& section, Section& model, const MemoryShape& memory) {
+DecoderMaker recurrent_decoder(Section& section, Section& model, const DecoderSetting& setting) {
   RecurrentDecoder::Options options;
+  const MemoryShape& memory = setting.memory;
   read(section, options, memory);
-  AttentionMaker attention = read_attention(model);
+  AttentionMaker attention =
+      read_attention(model, {.query = options.hidden, .values = memory.states});
+  options.tie = setting.tie != Tie::kNone;
+  check_tie(model, setting, options.embedding, options.hidden + memory.states,
+            format("decoder hidden {} + encoder states {}", options.hidden, memory.states));
   if (!attention && memory.layers == 0)
     section.refuse("", "a fixed context needs a recurrent encoder; give the model an attention");
-  return [=](int64_t words) {
-    auto made = attention ? attention({.query = options.hidden, .values = memory.states}) : nullptr;
-    return std::make_unique<RecurrentDecoder>(options, memory, std::move(made), words);
+  return [=](int64_t words, const Variable& source_vectors) {
+    return std::make_unique<RecurrentDecoder>(options, memory, attention ? attention() : nullptr,
+                                              words, source_vectors);
   };
 }
 
@@ -56,14 +68,37 @@ Registry<DecoderFactory>& decoders() {
   return registry;
 }
 
-ModelMaker read_model(Section& model) {
+void check_tie(Section& model, const DecoderSetting& setting, int64_t embedding,
+               int64_t output_inputs, const std::string& inputs_are) {
+  if (setting.tie == Tie::kNone) return;
+  if (embedding != output_inputs)
+    model.refuse("tie_embeddings",
+                 format("the decoder's word vectors have {} units, but its output layer reads {} "
+                        "({}); one table needs them equal",
+                        embedding, output_inputs, inputs_are));
+  if (setting.tie == Tie::kAll && embedding != setting.memory.embedding)
+    model.refuse("tie_embeddings",
+                 format("the decoder's word vectors have {} units, the encoder's {}; one table for "
+                        "\"all\" needs them equal",
+                        embedding, setting.memory.embedding));
+}
+
+ModelMaker read_model(Section& model, bool one_vocabulary) {
   Section encoder = model.section("encoder");
-  EncoderPlan plan = encoders().choose(encoder, "type", "recurrent")(encoder);
+  EncoderPlan plan = encoders().choose(encoder, "type", "recurrent")(encoder, model);
   Section decoder = model.section("decoder");
-  DecoderMaker make_decoder =
-      decoders().choose(decoder, "type", "recurrent")(decoder, model, plan.memory);
+  Tie tie = read_tie(model);
+  if (tie == Tie::kAll && !one_vocabulary)
+    model.refuse("tie_embeddings",
+                 "\"all\" shares one table between source and target, but each side has a "
+                 "vocabulary of its own; set data.corpus.joint_vocabulary: true");
+  DecoderMaker make_decoder = decoders().choose(decoder, "type", "recurrent")(
+      decoder, model, {.memory = plan.memory, .tie = tie});
   return [=](int64_t source_words, int64_t target_words) {
-    return std::make_unique<EncoderDecoder>(plan.make(source_words), make_decoder(target_words));
+    std::unique_ptr<Encoder> made = plan.make(source_words);
+    Variable shared = tie == Tie::kAll ? made->word_vectors() : Variable();
+    std::unique_ptr<Decoder> reads = make_decoder(target_words, shared);
+    return std::make_unique<EncoderDecoder>(std::move(made), std::move(reads));
   };
 }
 

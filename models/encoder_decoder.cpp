@@ -2,6 +2,35 @@
 
 namespace lookback {
 
+namespace {
+Variable rows_of(const Variable& x, std::span<const int64_t> sentences) {
+  return x.defined() ? Variable(x.value().take(sentences)) : x;
+}
+}  // namespace
+
+Memory Memory::take(std::span<const int64_t> sentences) const {
+  Memory out{.states = rows_of(states, sentences),
+             .mask = mask.take(sentences),
+             .last = {},
+             .prepared = {}};
+  for (const CellState& state : last)
+    out.last.push_back({rows_of(state.hidden, sentences), rows_of(state.cell, sentences)});
+  for (const Variable& part : prepared) out.prepared.push_back(rows_of(part, sentences));
+  return out;
+}
+
+DecoderState DecoderState::take(std::span<const int64_t> sentences) const {
+  DecoderState out;
+  for (const Variable& part : parts) out.parts.push_back(rows_of(part, sentences));
+  return out;
+}
+
+int64_t DecoderState::bytes() const {
+  int64_t count = 0;
+  for (const Variable& part : parts) count += part.count();
+  return count * static_cast<int64_t>(sizeof(Real));
+}
+
 EncoderDecoder::EncoderDecoder(std::unique_ptr<Encoder> encoder, std::unique_ptr<Decoder> decoder)
     : encoder_(std::move(encoder)), decoder_(std::move(decoder)) {
   child("encoder", *encoder_);

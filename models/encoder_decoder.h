@@ -15,6 +15,8 @@ namespace lookback {
 struct MemoryShape {
   int64_t states = 0;  ///< units of one encoder state
   int64_t layers = 0;  ///< how many last states there are; 0 where the encoder is not recurrent
+  int64_t embedding =
+      0;  ///< units of its word vectors, which a decoder may share; 0 where it has none
 };
 
 /// What the encoder leaves for the decoder: all that step() may look back at. A value; nothing is
@@ -23,20 +25,28 @@ struct Memory {
   Variable states;              ///< (B, S, MemoryShape::states), zero at padding
   Mask mask;                    ///< (B, S), true at real tokens
   std::vector<CellState> last;  ///< a layer each, (B, states): where each sentence ended
-  Attention::Keys keys;         ///< what the decoder's attention prepared, if it has one
+  /// What the decoder worked out of it once a batch (projected keys and the like), (B, ...) each.
+  std::vector<Variable> prepared;
 
   int64_t batch() const { return states.size(0); }
+  /// The memory of these sentences, in this order; one may come several times. Without history.
+  Memory take(std::span<const int64_t> sentences) const;
 };
 
 /// What a decoder carries from token to token: tensors whose first dimension is B.
 struct DecoderState {
   std::vector<Variable> parts;
+
+  DecoderState take(std::span<const int64_t> sentences) const;  ///< as Memory::take
+  int64_t bytes() const;                                        ///< that its tensors hold
 };
 
 /// One token's worth of decoding.
 struct Step {
-  Variable logits;   ///< (B, V)
-  Variable weights;  ///< (B, S) attention weights; undefined without attention
+  Variable logits;  ///< (B, V)
+  /// Attention weights, (B, layers, heads, S); a recurrent decoder has one layer and one head.
+  /// Undefined without attention.
+  Variable weights;
   DecoderState state;
 };
 
@@ -44,6 +54,10 @@ class Encoder : public Module {
  public:
   /// source (B, S) -> Memory.
   virtual Memory encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const = 0;
+  /// Tokens that a sentence may have, end mark included; -1 where there is no limit.
+  virtual int64_t max_positions() const { return -1; }
+  /// The table of word vectors, for a decoder to share; undefined where there is none.
+  virtual Variable word_vectors() const { return {}; }
 };
 
 class Decoder : public Module {
@@ -58,6 +72,8 @@ class Decoder : public Module {
   /// equal to repeated step(), which tests hold it to; at padding the logits mean nothing.
   virtual Variable forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,
                            const Pass& pass) const = 0;
+  /// Steps that a sentence may have, the one that says the end mark included; -1: no limit.
+  virtual int64_t max_positions() const { return -1; }
 };
 
 /// An encoder and a decoder that looks at its memory.
@@ -70,6 +86,8 @@ class EncoderDecoder final : public Module {
   Step step(std::span<const Id> previous, const DecoderState& state, const Memory& memory) const {
     return decoder_->step(previous, state, memory);
   }
+  int64_t max_source_positions() const { return encoder_->max_positions(); }
+  int64_t max_target_positions() const { return decoder_->max_positions(); }
   /// Logits (B, T, V) under teacher forcing.
   Variable forward(const Batch& batch, const Pass& pass = {}) const;
 

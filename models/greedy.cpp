@@ -14,7 +14,7 @@ Id most_probable(const Real* logits, int64_t words) {
 namespace {
 
 void keep_weights(const Variable& weights, int64_t row, int64_t length, Decoded& out) {
-  const Real* from = weights.value().data() + row * weights.size(1);
+  const Real* from = weights.value().data() + row * weights.size(-1);
   out.weights.emplace_back(from, from + length);
 }
 

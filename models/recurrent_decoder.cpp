@@ -24,18 +24,20 @@ void read(Section& section, RecurrentDecoder::Options& o, const MemoryShape& mem
 }
 
 RecurrentDecoder::RecurrentDecoder(const Options& o, const MemoryShape& memory,
-                                   std::unique_ptr<Attention> attention, int64_t words)
+                                   std::unique_ptr<Attention> attention, int64_t words,
+                                   const Variable& vectors)
     : options_(o),
       memory_(memory),
       attention_(std::move(attention)),
-      embedding_({.words = words, .size = o.embedding}),
+      embedding_({.words = words, .size = o.embedding, .scaled = o.tie}, vectors),
       rnn_({.cell = o.cell,
             .input = o.embedding + (attention_ ? memory.states : 0),
             .hidden = o.hidden,
             .layers = o.layers,
             .dropout = o.dropout,
             .site = "decoder"}),
-      output_({.inputs = o.hidden + memory.states, .outputs = words}) {
+      output_({.inputs = o.hidden + memory.states, .words = words},
+              o.tie ? embedding_.weight() : Variable()) {
   child("embedding", embedding_);
   child("rnn", rnn_);
   if (attention_) child("attention", *attention_);
@@ -51,7 +53,13 @@ RecurrentDecoder::RecurrentDecoder(const Options& o, const MemoryShape& memory,
 }
 
 void RecurrentDecoder::prepare(Memory& memory) const {
-  if (attention_) memory.keys = attention_->prepare(memory.states, memory.mask);
+  if (!attention_) return;
+  Attention::Keys keys = attention_->prepare(memory.states, memory.mask);
+  memory.prepared = {keys.projected, keys.values};
+}
+
+Attention::Keys RecurrentDecoder::keys(const Memory& memory) const {
+  return {memory.prepared.at(0), memory.prepared.at(1), memory.mask};
 }
 
 std::vector<CellState> RecurrentDecoder::initial(const Memory& memory) const {
@@ -101,7 +109,7 @@ DecoderState RecurrentDecoder::start(const Memory& memory) const {
 Attended RecurrentDecoder::advance(const Cell::Steps& first, int64_t t,
                                    std::vector<CellState>& states, const Memory& memory,
                                    const Pass& pass) const {
-  Attended attended = attention_->attend(states.back().hidden, memory.keys);
+  Attended attended = attention_->attend(states.back().hidden, keys(memory));
   states[0] = first.step(t, attended.context, states[0]);
   for (int64_t layer = 1; layer < options_.layers; ++layer) {
     size_t at = static_cast<size_t>(layer);
@@ -154,7 +162,7 @@ Step RecurrentDecoder::step(std::span<const Id> previous, const DecoderState& st
   Attended attended{.context = memory.last.empty() ? Variable() : memory.last.back().hidden,
                     .weights = {}};
   if (attention_) {
-    attended = attention_->attend(now.back().hidden, memory.keys);
+    attended = attention_->attend(now.back().hidden, keys(memory));
     input = concat(std::vector{input, attended.context}, -1);
   }
   for (int64_t layer = 0; layer < options_.layers; ++layer) {
@@ -162,7 +170,9 @@ Step RecurrentDecoder::step(std::span<const Id> previous, const DecoderState& st
     at = rnn_.cell(layer).step(input, at);
     input = at.hidden;
   }
-  return {output_(concat(std::vector{input, attended.context}, -1)), attended.weights, pack(now)};
+  Variable weights = attended.weights;
+  if (weights.defined()) weights = reshape(weights, {ids.rows, 1, 1, weights.size(1)});
+  return {output_(concat(std::vector{input, attended.context}, -1)), weights, pack(now)};
 }
 
 }  // namespace lookback

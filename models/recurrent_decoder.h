@@ -4,6 +4,7 @@
 #include "models/encoder_decoder.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
+#include "nn/output_layer.h"
 #include "nn/recurrent.h"
 
 namespace lookback {
@@ -32,10 +33,13 @@ class RecurrentDecoder final : public Decoder {
     /// an LSTM's cell starts at zero where the encoder's kind has none. `bridge`: tanh(W h + b) of it,
     /// for any sizes. `zero`.
     std::string initial_state = "last";
+    bool tie = false;  ///< the output layer's weight is the table of word vectors
   };
-  /// `attention` may be null: fixed context.
+  /// `attention` may be null: fixed context. `vectors`: a table of word vectors to share, or
+  /// undefined.
   RecurrentDecoder(const Options& options, const MemoryShape& memory,
-                   std::unique_ptr<Attention> attention, int64_t words);
+                   std::unique_ptr<Attention> attention, int64_t words,
+                   const Variable& vectors = {});
 
   void prepare(Memory& memory) const override;
   DecoderState start(const Memory& memory) const override;
@@ -45,6 +49,7 @@ class RecurrentDecoder final : public Decoder {
                    const Pass& pass) const override;
 
  private:
+  Attention::Keys keys(const Memory& memory) const;
   std::vector<CellState> states(const DecoderState& state) const;
   DecoderState pack(const std::vector<CellState>& states) const;
   std::vector<CellState> initial(const Memory& memory) const;
@@ -61,7 +66,7 @@ class RecurrentDecoder final : public Decoder {
   Embedding embedding_;
   Recurrent rnn_;
   std::vector<std::unique_ptr<Linear>> hidden_bridges_, cell_bridges_;
-  Linear output_;
+  OutputLayer output_;
 };
 
 /// Reads the options and holds them against the memory: `initial_state: last` needs equal sizes.

@@ -13,7 +13,7 @@ void read(Section& section, RecurrentEncoder::Options& o) {
 
 RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
     : options_(o),
-      embedding_({.words = words, .size = o.embedding}),
+      embedding_({.words = words, .size = o.embedding, .scaled = o.scaled_vectors}),
       rnn_({.cell = o.cell,
             .input = o.embedding,
             .hidden = o.hidden,
@@ -26,7 +26,8 @@ RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
 }
 
 MemoryShape RecurrentEncoder::memory_shape(const Options& o) {
-  return {.states = o.hidden * (o.bidirectional ? 2 : 1), .layers = o.layers};
+  return {
+      .states = o.hidden * (o.bidirectional ? 2 : 1), .layers = o.layers, .embedding = o.embedding};
 }
 
 Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths,
@@ -36,7 +37,7 @@ Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths,
   return {.states = out.states,
           .mask = Mask::from_lengths(lengths, source.columns),
           .last = std::move(out.last),
-          .keys = {}};
+          .prepared = {}};
 }
 
 }  // namespace lookback

@@ -18,11 +18,13 @@ class RecurrentEncoder final : public Encoder {
     int64_t hidden = 128;
     int64_t layers = 1;
     bool bidirectional = false;
-    double dropout = 0;  ///< on embeddings and between layers
+    double dropout = 0;           ///< on embeddings and between layers
+    bool scaled_vectors = false;  ///< Embedding::Options::scaled; not a key: follows from tying
   };
   RecurrentEncoder(const Options& options, int64_t words);
 
   Memory encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const override;
+  Variable word_vectors() const override { return embedding_.weight(); }
   static MemoryShape memory_shape(const Options& options);
 
  private:

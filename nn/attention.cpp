@@ -4,16 +4,24 @@
 
 namespace lookback {
 
+Attended Attention::attend_all(const Variable& queries, const Keys& keys) const {
+  std::vector<Variable> contexts, weights;
+  for (const Variable& query : unbind(queries, 1)) {
+    Attended one = attend(query, keys);
+    contexts.push_back(one.context);
+    weights.push_back(one.weights);
+  }
+  return {stack(contexts, 1), stack(weights, 1)};
+}
+
 Registry<AttentionFactory>& attentions() {
   static Registry<AttentionFactory> registry = [] {
     Registry<AttentionFactory> r("attention");
     r.add("bahdanau", "additive score, v . tanh(W_s s + W_h h) (Bahdanau et al., 2015)",
-          [](Section& section) -> AttentionMaker {
+          [](Section& section, const Attention::Sizes& sizes) -> AttentionMaker {
             BahdanauAttention::Options options;
             read(section, options);
-            return [options](const Attention::Sizes& sizes) {
-              return std::make_unique<BahdanauAttention>(options, sizes);
-            };
+            return [=] { return std::make_unique<BahdanauAttention>(options, sizes); };
           });
     return r;
   }();

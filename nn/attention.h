@@ -10,8 +10,10 @@
 
 namespace lookback {
 
-/// Attention of a recurrent decoder: one query a sentence against the encoder's states. What does
-/// not depend on the query is worked out once a batch by prepare().
+/// Attention of a recurrent decoder: queries against the encoder's states. What does not depend on
+/// the query is worked out once a batch by prepare(). An attention of one's own implements
+/// prepare() and attend(); one with a faster way for many queries overrides attend_all() too, and
+/// tests hold the two equal.
 class Attention : public Module {
  public:
   struct Sizes {
@@ -21,18 +23,20 @@ class Attention : public Module {
 
   struct Keys {
     Variable projected;  ///< what queries are held against; meaning and shape are the score's own
-    Variable values;     ///< (B, S, values): what is mixed
+    Variable values;     ///< (B, S, values): what is mixed; as many units as were handed in
     Mask mask;           ///< (B, S)
   };
   virtual Keys prepare(const Variable& values, const Mask& mask) const = 0;
   /// query (B, query) -> context (B, values) and weights (B, S).
   virtual Attended attend(const Variable& query, const Keys& keys) const = 0;
+  /// Many queries a sentence at once: (B, T, query) -> context (B, T, values), weights (B, T, S).
+  virtual Attended attend_all(const Variable& queries, const Keys& keys) const;
 };
 
-/// An attention reads its options from its section of the config and gives a maker that is told the
-/// sizes.
-using AttentionMaker = std::function<std::unique_ptr<Attention>(const Attention::Sizes&)>;
-using AttentionFactory = std::function<AttentionMaker(Section&)>;
+/// An attention reads its options from its section of the config, refuses sizes that do not fit it,
+/// and gives a maker.
+using AttentionMaker = std::function<std::unique_ptr<Attention>()>;
+using AttentionFactory = std::function<AttentionMaker(Section&, const Attention::Sizes&)>;
 /// The scores that `attention.type` may name: bahdanau, and what a program adds. (`none` is the
 /// absence of one and belongs to the decoder.)
 Registry<AttentionFactory>& attentions();

@@ -1,19 +1,25 @@
 #include "nn/embedding.h"
 
+#include <cmath>
+
 #include "autograd/ops.h"
 #include "core/error.h"
 
 namespace lookback {
 
-Embedding::Embedding(const Options& options) {
-  if (options.words < 1 || options.size < 1)
-    fail("[embedding] needs at least one word and one unit, not {} and {}", options.words,
-         options.size);
-  weight_ = parameter("weight", {options.words, options.size}, normal(1));
+Embedding::Embedding(const Options& o, const Variable& tied)
+    : factor_(o.scaled ? std::sqrt(static_cast<Real>(o.size)) : Real{1}), weight_(tied) {
+  if (o.words < 1 || o.size < 1)
+    fail("[embedding] needs at least one word and one unit, not {} and {}", o.words, o.size);
+  if (!tied.defined())
+    weight_ = parameter("weight", {o.words, o.size}, normal(1 / double{factor_}));
+  else if (tied.shape() != Shape{o.words, o.size})
+    fail("[embedding] the tied table {} must be ({}, {})", tied.shape().text(), o.words, o.size);
 }
 
 Variable Embedding::operator()(const IdMatrix& ids) const {
-  return embedding(weight_, ids);
+  Variable rows = embedding(weight_, ids);
+  return factor_ == 1 ? rows : scale(rows, factor_);
 }
 
 }  // namespace lookback

@@ -239,6 +239,26 @@ TEST(OpGradient, recurrent_sequence) {
       }
 }
 
+TEST(OpGradient, heads) {
+  expect_gradients(
+      [](const Inputs& in) {
+        return dot_product_attention(heads(in[0]), heads(in[1], 2, 3, 1), heads(in[1], 2, 3, 2))
+            .context;
+      },
+      {r({2, 2, 3, 3}), r({2, 3, 8}, 2)});
+}
+
+TEST(OpGradient, dot_product_attention) {
+  expect_gradients(
+      [](const Inputs& in) {
+        Attended out = dot_product_attention(
+            heads(in[0]), heads(in[1]), heads(in[2]),
+            {.mask = Mask::from_lengths({4, 2}, 4).and_causal(), .weights = true});
+        return std::vector<Variable>{out.context, out.weights};
+      },
+      {r({2, 4, 3, 3}), r({2, 2, 4, 3}, 2), r({2, 2, 4, 2}, 3)});
+}
+
 TEST(OpGradient, additive_attention) {
   const int64_t B = 3, S = 4, A = 5, D = 3;
   Mask mask(B, S, {1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1});

@@ -37,9 +37,9 @@ class Reference {
     std::vector<State> now = last;
     std::vector<Vector> out;
     for (Id id : inputs) {
-      Vector context = kind_.attention ? attend(now.back().hidden, memory) : last.back().hidden;
+      Vector context = kind_.attends() ? attend(now.back().hidden, memory) : last.back().hidden;
       Vector x = row("decoder.embedding.weight", id);
-      if (kind_.attention) x = joined(x, context);
+      if (kind_.attends()) x = joined(x, context);
       for (int64_t layer = 0; layer < kind_.layers; ++layer) {
         State& state = now[static_cast<size_t>(layer)];
         state = step("decoder.rnn.", layer, x, state);

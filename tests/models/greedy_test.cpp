@@ -79,7 +79,7 @@ TEST(Greedy, EachSentenceHasItsOwnLimit) {
 }
 
 TEST(Greedy, StopsAtTheEndMark) {
-  std::unique_ptr<EncoderDecoder> model = with_bias({.attention = true}, kEnd, 1000);
+  std::unique_ptr<EncoderDecoder> model = with_bias({.attention = "type: bahdanau"}, kEnd, 1000);
   for (const DecodeOptions& options :
        {DecodeOptions{.weights = true}, DecodeOptions{.max_length = 0, .weights = true}})
     for (const Decoded& one : decode_greedy(*model, sources(), options)) {
@@ -92,7 +92,7 @@ TEST(Greedy, StopsAtTheEndMark) {
 
 TEST(Greedy, NeverChoosesPaddingOrTheBeginMark) {
   for (Id mark : {kPad, kBegin}) {
-    std::unique_ptr<EncoderDecoder> model = with_bias({.attention = true}, mark, 1000);
+    std::unique_ptr<EncoderDecoder> model = with_bias({.attention = "type: bahdanau"}, mark, 1000);
     for (const Decoded& one : decode_greedy(*model, sources()))
       for (Id token : one.tokens) EXPECT_TRUE(token == kUnknown || token >= kMarks) << token;
   }
@@ -120,7 +120,7 @@ TEST(Greedy, TheLogProbabilityIsTheModelsOwnAndNoOtherWordIsBetter) {
 }
 
 TEST(Greedy, KeepsOneRowOfWeightsAStepOverRealPositionsAlone) {
-  std::unique_ptr<EncoderDecoder> model = with_bias({.attention = true}, kEnd, 1);
+  std::unique_ptr<EncoderDecoder> model = with_bias({.attention = "type: bahdanau"}, kEnd, 1);
   std::vector<Decoded> out = decode_greedy(*model, sources(), {.weights = true});
   for (size_t b = 0; b < out.size(); ++b) {
     EXPECT_EQ(out[b].weights.size(), out[b].tokens.size() + (out[b].finished ? 1 : 0));
@@ -140,7 +140,7 @@ TEST(Greedy, NothingInNothingOut) {
 }
 
 TEST(Greedy, RecordsNoHistory) {
-  std::unique_ptr<EncoderDecoder> model = with_bias({.attention = true}, kEnd, -1000);
+  std::unique_ptr<EncoderDecoder> model = with_bias({.attention = "type: bahdanau"}, kEnd, -1000);
   uint64_t before = memory_counts().in_use_bytes;
   decode_greedy(*model, sources());
   EXPECT_EQ(memory_counts().in_use_bytes, before);

@@ -223,7 +223,7 @@ TEST(Model, AttentionWeightsSumToOneAndAreExactlyZeroOnPadding) {
       for (int64_t b = 0; b < 4; ++b) {
         double sum = 0;
         for (int64_t s = 0; s < batch.source.columns; ++s) {
-          Real weight = step.weights.value().at({b, s});
+          Real weight = step.weights.value().at({b, 0, 0, s});
           sum += weight;
           if (s < batch.source_lengths[b])
             EXPECT_GT(weight, 0);
@@ -268,30 +268,32 @@ TEST(Model, ParametersAreNamedByTheirPlace) {
     for (const Module::Named& p : build_model(yaml, kWords)->parameters()) out.push_back(p.name);
     return out;
   };
-  EXPECT_EQ(names(ModelKind{.cell = "lstm", .attention = true, .bidirectional = true}.yaml(3, 4)),
-            (std::vector<std::string>{"encoder.embedding.weight",
-                                      "encoder.rnn.weight_ih_l0",
-                                      "encoder.rnn.weight_hh_l0",
-                                      "encoder.rnn.bias_ih_l0",
-                                      "encoder.rnn.bias_hh_l0",
-                                      "encoder.rnn.weight_ih_l0_reverse",
-                                      "encoder.rnn.weight_hh_l0_reverse",
-                                      "encoder.rnn.bias_ih_l0_reverse",
-                                      "encoder.rnn.bias_hh_l0_reverse",
-                                      "decoder.embedding.weight",
-                                      "decoder.rnn.weight_ih_l0",
-                                      "decoder.rnn.weight_hh_l0",
-                                      "decoder.rnn.bias_ih_l0",
-                                      "decoder.rnn.bias_hh_l0",
-                                      "decoder.attention.query.weight",
-                                      "decoder.attention.key.weight",
-                                      "decoder.attention.v",
-                                      "decoder.bridge.hidden_l0.weight",
-                                      "decoder.bridge.hidden_l0.bias",
-                                      "decoder.bridge.cell_l0.weight",
-                                      "decoder.bridge.cell_l0.bias",
-                                      "decoder.output.weight",
-                                      "decoder.output.bias"}));
+  EXPECT_EQ(
+      names(ModelKind{.cell = "lstm", .attention = "type: bahdanau", .bidirectional = true}.yaml(
+          3, 4)),
+      (std::vector<std::string>{"encoder.embedding.weight",
+                                "encoder.rnn.weight_ih_l0",
+                                "encoder.rnn.weight_hh_l0",
+                                "encoder.rnn.bias_ih_l0",
+                                "encoder.rnn.bias_hh_l0",
+                                "encoder.rnn.weight_ih_l0_reverse",
+                                "encoder.rnn.weight_hh_l0_reverse",
+                                "encoder.rnn.bias_ih_l0_reverse",
+                                "encoder.rnn.bias_hh_l0_reverse",
+                                "decoder.embedding.weight",
+                                "decoder.rnn.weight_ih_l0",
+                                "decoder.rnn.weight_hh_l0",
+                                "decoder.rnn.bias_ih_l0",
+                                "decoder.rnn.bias_hh_l0",
+                                "decoder.attention.query.weight",
+                                "decoder.attention.key.weight",
+                                "decoder.attention.v",
+                                "decoder.bridge.hidden_l0.weight",
+                                "decoder.bridge.hidden_l0.bias",
+                                "decoder.bridge.cell_l0.weight",
+                                "decoder.bridge.cell_l0.bias",
+                                "decoder.output.weight",
+                                "decoder.output.bias"}));
 }
 
 TEST(ModelConfig, MistakesAreNamedWithTheirPlaceAndTheRemedy) {

@@ -12,16 +12,16 @@ namespace lookback::testing {
 /// One of the models that the tests go through.
 struct ModelKind {
   std::string cell = "gru";
-  bool attention = false;
-  bool bidirectional = false;  ///< with a bridge, as the sizes differ
+  std::string attention = "type: none";  ///< the section, in one line
+  bool bidirectional = false;            ///< with a bridge, as the sizes differ
   int64_t layers = 1;
   double dropout = 0;
 
   std::string name() const {
-    return cell + (attention ? ", bahdanau" : ", fixed context") +
-           (bidirectional ? ", both ways" : ", forward") +
+    return cell + ", " + attention + (bidirectional ? ", both ways" : ", forward") +
            format(", {} layers, dropout {}", layers, dropout);
   }
+  bool attends() const { return attention != "type: none"; }
   std::string yaml(int64_t embedding, int64_t hidden) const {
     return format(
         "model:\n"
@@ -29,9 +29,9 @@ struct ModelKind {
         "dropout: {5}}}\n"
         "  decoder: {{cell: {0}, embedding: {1}, hidden: {2}, layers: {3}, dropout: {5}, "
         "initial_state: {6}}}\n"
-        "  attention: {{type: {7}}}\n",
+        "  attention: {{{7}}}\n",
         cell, embedding, hidden, layers, bidirectional, dropout, bidirectional ? "bridge" : "last",
-        attention ? "bahdanau" : "none");
+        attention);
   }
 };
 
@@ -39,7 +39,7 @@ inline std::vector<ModelKind> model_kinds(const std::vector<std::string>& cells 
                                                                                    "lstm"}) {
   std::vector<ModelKind> out;
   for (const std::string& cell : cells)
-    for (bool attention : {false, true})
+    for (const char* attention : {"type: none", "type: bahdanau"})
       for (bool bidirectional : {false, true})
         for (int64_t layers : {1, 2})
           out.push_back({.cell = cell,
