@@ -172,11 +172,19 @@ void Arguments::whole(const std::string& option, int64_t& value, const Range& ra
                       const std::string& help) {
   parser_->add(option, "N", help, [=, this, &value](const std::string& word) {
     std::optional<int64_t> number = parse_whole(word);
-    bool fits = number && static_cast<double>(*number) >= range.low &&
-                static_cast<double>(*number) <= range.high;
-    if (!fits)
+    if (!number || !accepts(range, static_cast<double>(*number)))
       parser_->refuse(
           format("{}: must be a whole number {}, but is {}", option, text_of(range), word));
+    value = *number;
+  });
+}
+
+void Arguments::number(const std::string& option, double& value, const Range& range,
+                       const std::string& help) {
+  parser_->add(option, "X", help, [=, this, &value](const std::string& word) {
+    std::optional<double> number = parse_number(word);
+    if (!number || !accepts(range, *number))
+      parser_->refuse(format("{}: must be a number {}, but is {}", option, text_of(range), word));
     value = *number;
   });
 }

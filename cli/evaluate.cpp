@@ -25,15 +25,15 @@ Split choose_split(const std::string& name, const LoadedModel& model) {
   return Split::kTest;
 }
 
-/// Of the greedy translations, against the only reference.
-double greedy_bleu(const LoadedModel& model, const std::vector<Example>& examples, int64_t batch) {
+/// Of the best translations by the model's `decode` section, against the only reference.
+double bleu_of(const LoadedModel& model, const std::vector<Example>& examples, int64_t batch) {
   std::vector<std::vector<Id>> sources, references, hypotheses;
   for (const Example& example : examples) {
     sources.push_back(example.source);
     references.push_back(example.target);
   }
-  for (Decoded& decoded : lookback::translate(*model.model, sources, model.recipe.decode, batch))
-    hypotheses.push_back(std::move(decoded.tokens));
+  for (auto& decoded : lookback::translate(*model.model, sources, model.recipe.decode, batch))
+    hypotheses.push_back(std::move(decoded.at(0).tokens));
   return lookback::bleu(hypotheses, references);
 }
 
@@ -87,7 +87,8 @@ int evaluate(const Words& words) {
                   "Other data than in training, like data.task.max_length=30; may be repeated");
   arguments.choice("--split", split_choice, {"test", "valid"},
                    "Which held-out examples (default test; valid where the data has no test set)");
-  arguments.flag("--bleu", with_bleu, "Also translate greedily and give corpus BLEU-4");
+  arguments.flag("--bleu", with_bleu,
+                 "Also translate, by the model's decode section, and give corpus BLEU-4");
   arguments.flag("--json", json, "Print one JSON object");
   arguments.whole("--batch", options.batch, between(1, 1e6),
                   "Sentences a batch; changes the time, and last digits (default 64)");
@@ -104,7 +105,7 @@ int evaluate(const Words& words) {
   Evaluation evaluation = lookback::evaluate(*model.model, examples, options);
   refuse_not_finite(evaluation.all.nll, model.path);
   std::optional<double> bleu;
-  if (with_bleu) bleu = greedy_bleu(model, examples, options.batch);
+  if (with_bleu) bleu = bleu_of(model, examples, options.batch);
 
   if (json) {
     print_json(as_json(model, split, evaluation, bleu));

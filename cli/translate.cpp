@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <optional>
 
 #include "cli/cli.h"
 #include "core/files.h"
@@ -22,8 +23,10 @@ struct Translator {
   DecodeOptions options;
   int64_t batch = 64;
 
-  /// One result a line, in order; a line without words stays without.
-  std::vector<Decoded> run(const Lines& lines) const {
+  /// The n best of each line, in order; a line without words has none. `first` is the number of the
+  /// first line in the whole input, from 0.
+  std::vector<std::vector<Decoded>> run(const Lines& lines, size_t first) const {
+    std::vector<std::vector<Decoded>> out(lines.size());
     std::vector<std::vector<Id>> sources;
     std::vector<size_t> places;
     for (size_t i = 0; i < lines.size(); ++i) {
@@ -32,41 +35,89 @@ struct Translator {
       sources.push_back(std::move(source));
       places.push_back(i);
     }
-    std::vector<Decoded> out(lines.size());
-    std::vector<Decoded> decoded = lookback::translate(*model.model, sources, options, batch);
-    for (const Decoded& sentence : decoded) refuse_not_finite(sentence.log_probability, model.path);
-    for (size_t i = 0; i < places.size(); ++i) out[places[i]] = std::move(decoded[i]);
+    std::vector<uint64_t> numbers;
+    for (size_t place : places) numbers.push_back(first + place);
+    std::vector<std::vector<Decoded>> decoded =
+        lookback::translate(*model.model, sources, options, batch, numbers);
+    for (size_t i = 0; i < places.size(); ++i) {
+      for (const Decoded& one : decoded[i]) refuse_not_finite(one.log_probability, model.path);
+      out[places[i]] = std::move(decoded[i]);
+    }
     return out;
   }
 
-  std::string text(const std::vector<Decoded>& all) const {
+  /// A line for each input line; of n best a line each, with the input line's number before it.
+  std::string text(const std::vector<std::vector<Decoded>>& all, size_t first) const {
     std::string out;
-    for (const Decoded& decoded : all) out += model.target.decode(decoded.tokens) + "\n";
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (options.n_best == 1)
+        out += (all[i].empty() ? "" : model.target.decode(all[i][0].tokens)) + "\n";
+      else
+        for (const Decoded& one : all[i])
+          out += format("{}\t{:.6f}\t{:.6f}\t{}\n", first + i + 1, one.score, one.log_probability,
+                        model.target.decode(one.tokens));
+    }
     return out;
+  }
+
+  /// Before anything is answered: lines that the model's positions do not reach.
+  void check(const Lines& lines, size_t first) const {
+    int64_t most = model.model->max_source_positions();
+    for (size_t i = 0; i < lines.size() && most >= 0; ++i)
+      refuse_long(format("{}:{}", kStdin, first + i + 1), model.source.encode(lines[i]).size(),
+                  most);
   }
 };
 
-/// One sentence's tokens and weights, (T, S), six digits after the point.
-Json attention_of(const std::string& line, const Decoded& decoded, const Vocabulary& target) {
-  Json source = Json::array(), said = Json::array(), weights = Json::array();
+/// Weights (T, S), six digits after the point, of one layer and head, or the mean over all.
+Json weights_json(const Decoded& decoded, size_t begin, size_t end) {
+  Json out = Json::array();
+  size_t parts = static_cast<size_t>(decoded.layers * decoded.heads);
+  for (const std::vector<Real>& step : decoded.weights) {
+    size_t positions = step.size() / parts;
+    Json row = Json::array();
+    for (size_t s = 0; s < positions; ++s) {
+      double sum = 0;
+      for (size_t part = begin; part < end; ++part) sum += double{step[part * positions + s]};
+      row.push_back(std::round(sum / static_cast<double>(end - begin) * 1e6) / 1e6);
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+/// One sentence's tokens and weights: the mean over layers and heads, and where there are several,
+/// each.
+Json attention_of(const std::string& line, const std::vector<Decoded>& best,
+                  const Vocabulary& target) {
+  Json source = Json::array(), said = Json::array();
   for (std::string_view word : split_words(line)) source.push_back(word);
   source.push_back(target.token(kEnd));
+  if (best.empty()) return {{"source", source}, {"target", said}, {"weights", Json::array()}};
+  const Decoded& decoded = best[0];
   for (Id id : decoded.tokens) said.push_back(target.token(id));
-  if (decoded.finished) said.push_back(target.token(kEnd));
-  for (const std::vector<Real>& row : decoded.weights) {
-    Json values = Json::array();
-    for (Real weight : row) values.push_back(std::round(double{weight} * 1e6) / 1e6);
-    weights.push_back(std::move(values));
+  said.push_back(target.token(kEnd));
+  size_t layers = static_cast<size_t>(decoded.layers), heads = static_cast<size_t>(decoded.heads);
+  Json out{
+      {"source", source}, {"target", said}, {"weights", weights_json(decoded, 0, layers * heads)}};
+  if (layers * heads == 1) return out;
+  Json by_layer = Json::array();
+  for (size_t layer = 0; layer < layers; ++layer) {
+    Json by_head = Json::array();
+    for (size_t head = 0; head < heads; ++head)
+      by_head.push_back(weights_json(decoded, layer * heads + head, layer * heads + head + 1));
+    by_layer.push_back(std::move(by_head));
   }
-  return {{"source", source}, {"target", said}, {"weights", weights}};
+  out["layers"] = std::move(by_layer);
+  return out;
 }
 
 /// Throws, before anything is written, where the model gave no weights.
-Json attention_json(const Lines& lines, const std::vector<Decoded>& all, const LoadedModel& model) {
+Json attention_json(const Lines& lines, const std::vector<std::vector<Decoded>>& all,
+                    const LoadedModel& model) {
   Json sentences = Json::array();
   for (size_t i = 0; i < lines.size(); ++i) {
-    bool without = all[i].weights.empty() && !split_words(lines[i]).empty();
-    if (without)
+    if (!all[i].empty() && all[i][0].weights.empty())
       fail_user(
           "{}: the model has no attention (model.attention.type is none), so --attention has "
           "nothing to write",
@@ -80,59 +131,129 @@ Json attention_json(const Lines& lines, const std::vector<Decoded>& all, const L
 void converse(const Translator& translator) {
   log_info("one sentence a line; Ctrl-D ends");
   std::string line;
-  for (int64_t number = 1; std::getline(std::cin, line); ++number) {
-    check_utf8(line, kStdin, number);
-    print(translator.text(translator.run({line})));
+  for (size_t number = 0; std::getline(std::cin, line); ++number) {
+    check_utf8(line, kStdin, static_cast<int64_t>(number) + 1);
+    translator.check({line}, number);
+    print(translator.text(translator.run({line}, number), number));
   }
 }
 
 void translate_all(const Translator& translator, const std::string& attention_path) {
   // All of the input is checked before the first line is answered.
   Lines lines = split_lines(read_standard_input(), kStdin);
+  translator.check(lines, 0);
   if (!attention_path.empty()) {
-    std::vector<Decoded> all = translator.run(lines);
+    std::vector<std::vector<Decoded>> all = translator.run(lines, 0);
     write_file(attention_path, json_text(attention_json(lines, all, translator.model)) + "\n");
-    print(translator.text(all));
+    print(translator.text(all, 0));
     return;
   }
   // In portions large enough to be sorted into batches of like length.
   const size_t portion = static_cast<size_t>(translator.batch) * 32;
   for (size_t begin = 0; begin < lines.size(); begin += portion) {
     size_t end = std::min(lines.size(), begin + portion);
-    print(translator.text(translator.run({lines.begin() + static_cast<ptrdiff_t>(begin),
-                                          lines.begin() + static_cast<ptrdiff_t>(end)})));
+    Lines some(lines.begin() + static_cast<ptrdiff_t>(begin),
+               lines.begin() + static_cast<ptrdiff_t>(end));
+    print(translator.text(translator.run(some, begin), begin));
   }
 }
+
+/// What the command line says about decoding; what it does not say stays as the model's config has it.
+struct Choices {
+  int64_t beam = 0, n_best = 0, min_length = -1, max_length = 0, top_k = -1;
+  std::string penalty;
+  double alpha = -1, temperature = 0, top_p = 0;
+  bool sample = false;
+  std::optional<uint64_t> seed;
+
+  void declare(Arguments& a) {
+    a.whole("--beam", beam, between(1, 1e4), "Hypotheses kept a sentence; 1 is greedy");
+    a.whole("--n-best", n_best, between(1, 1e4),
+            "Print the N best of each line, a line each, tab-separated: input line, score,\n"
+            "log-probability, text; an empty line has none");
+    a.choice("--length-penalty", penalty, length_penalty_types(),
+             "Rank by log p, log p / |y|^alpha, or log p / ((5+|y|)/6)^alpha");
+    a.number("--alpha", alpha, between(0, 100), "Of the length penalty (length 1, gnmt 0.6)");
+    a.whole("--min-length", min_length, between(0, 1e5), "Tokens a translation at least");
+    a.whole("--max-length", max_length, between(1, 1e5), "Tokens a translation at most");
+    a.flag("--sample", sample,
+           "Draw words instead of searching; --n-best is the number of samples");
+    a.number("--temperature", temperature, Range{.low = 0, .high = 1e6, .above_low = true},
+             "Of the draw: logits are divided by it");
+    a.whole("--top-k", top_k, between(0, 1e9), "Draw among the N likeliest words; 0: all");
+    a.number("--top-p", top_p, Range{.low = 0, .high = 1, .above_low = true},
+             "Draw among the fewest likeliest words that hold this probability");
+    a.seed("--seed", seed, "Of the draws");
+  }
+
+  DecodeOptions over(DecodeOptions o) const {
+    if (beam > 0) o.beam = beam;
+    if (n_best > 0) o.n_best = n_best;
+    if (sample) {
+      o.sample = true;
+      if (beam == 0) o.beam = 1;
+    }
+    if (!penalty.empty()) o.length_penalty = {penalty, default_alpha(penalty)};
+    if (alpha >= 0) {
+      if (o.length_penalty.type == "none")
+        fail_user("translate: --alpha belongs to a length penalty; give --length-penalty too");
+      o.length_penalty.alpha = alpha;
+    }
+    if (min_length >= 0) o.min_length = min_length;
+    if (max_length > 0) o.max_length = max_length;
+    if (temperature > 0) o.temperature = temperature;
+    if (top_k >= 0) o.top_k = top_k;
+    if (top_p > 0) o.top_p = top_p;
+    if (seed) o.seed = *seed;
+    bool draws = temperature > 0 || top_k >= 0 || top_p > 0 || seed;
+    if (draws && !o.sample)
+      fail_user(
+          "translate: --temperature, --top-k, --top-p and --seed are of a draw; give --sample too");
+    if (std::optional<DecodeProblem> problem = problem_of(o))
+      fail_user("translate: {} {}", problem->key, problem->text);
+    return o;
+  }
+};
 
 }  // namespace
 
 int translate(const Words& words) {
   std::string path, attention_path;
-  int64_t max_length = 0, batch = 64;
+  int64_t batch = 64;
+  Choices choices;
   Arguments arguments(
       "translate",
-      "Translates standard input greedily: one line in, one line out, in order; an empty line "
-      "stays empty. Words\n"
-      "are what blanks separate; unknown ones are read as <unk>.",
+      "Translates standard input: one line in, one line out, in order; an empty line stays empty.\n"
+      "Words are what blanks separate; unknown ones are read as <unk>. What is not given is taken\n"
+      "from the model's decode section.",
       "  lookback translate runs/multi30k_bahdanau < test.de > test.en\n"
+      "  lookback translate runs/multi30k_transformer --beam 5 --length-penalty gnmt < test.de\n"
+      "  lookback translate runs/multi30k_transformer --beam 5 --n-best 5 < test.de\n"
+      "  lookback translate runs/multi30k_transformer --sample --top-p 0.9 --seed 7 < test.de\n"
       "  echo \"a b c\" | lookback translate runs/copy_bahdanau --attention weights.json");
   arguments.needed("MODEL_OR_RUN", path,
                    "A model file, or a run folder, of which the best model is taken");
-  arguments.text("--attention", "FILE.json", attention_path,
-                 "Write {sentences: [{source, target, weights}]}: tokens with <eos>, and a row of "
-                 "weights over\n"
-                 "the source for each target token");
-  arguments.whole("--max-length", max_length, between(1, 1e6),
-                  "Tokens a translation at most (default: the model's decode.max_length)");
+  choices.declare(arguments);
+  arguments.text(
+      "--attention", "FILE.json", attention_path,
+      "Write {sentences: [{source, target, weights}]}: tokens with <eos>, and a row of "
+      "weights over\n"
+      "the source for each target token (the mean over layers and heads; where there are "
+      "several,\n"
+      "layers[layer][head] has the rows of each)");
   arguments.whole("--batch", batch, between(1, 1e6),
                   "Sentences a batch; changes the time, and last digits (default 64)");
   arguments.threads();
   if (!arguments.parse(words)) return 0;
 
   LoadedModel model = load_model(path);
-  DecodeOptions options = model.recipe.decode;
-  if (max_length > 0) options.max_length = max_length;
+  DecodeOptions options = choices.over(model.recipe.decode);
   options.weights = !attention_path.empty();
+  if (options.weights && options.n_best > 1)
+    fail_user(
+        "translate: --attention writes the weights of one translation a line; with it n_best "
+        "must be 1, but is {}",
+        options.n_best);
   Translator translator{.model = std::move(model), .options = options, .batch = batch};
   if (attention_path.empty() && ::isatty(STDIN_FILENO) == 1) {
     converse(translator);

@@ -69,6 +69,7 @@ struct Range {
   bool above_low = false;   ///< low itself is refused
   bool below_high = false;  ///< high itself is refused
 };
+bool accepts(const Range& range, double value);
 /// `at least 1`, `between 0 and 1`
 std::string text_of(const Range& range);
 inline Range at_least(double low) {

@@ -21,12 +21,6 @@ std::string describe(const Config& config) {
   return config.quoted() ? "the text " + text : text;
 }
 
-bool accepts(const Range& range, double value) {
-  bool low = range.above_low ? value > range.low : value >= range.low;
-  bool high = range.below_high ? value < range.high : value <= range.high;
-  return low && high;
-}
-
 /// The text without quotes where it cannot be taken for anything but text.
 Config recorded(const std::string& text) {
   bool quoted = is_number(text) || text == "true" || text == "false";
@@ -77,6 +71,12 @@ std::string read_text(const Config& from, std::string& value) {
 }
 
 }  // namespace
+
+bool accepts(const Range& range, double value) {
+  bool low = range.above_low ? value > range.low : value >= range.low;
+  bool high = range.below_high ? value < range.high : value <= range.high;
+  return low && high;
+}
 
 std::string text_of(const Range& range) {
   // A count of a million reads better than 1e+06.

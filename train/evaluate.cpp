@@ -164,16 +164,21 @@ std::vector<std::vector<double>> score(const EncoderDecoder& model,
   return out;
 }
 
-std::vector<Decoded> translate(const EncoderDecoder& model,
-                               const std::vector<std::vector<Id>>& sources,
-                               const DecodeOptions& options, int64_t batch) {
-  std::vector<Decoded> out(sources.size());
+std::vector<std::vector<Decoded>> translate(const EncoderDecoder& model,
+                                            const std::vector<std::vector<Id>>& sources,
+                                            const DecodeOptions& options, int64_t batch,
+                                            const std::vector<uint64_t>& numbers) {
+  std::vector<std::vector<Decoded>> out(sources.size());
   by_batches(
       sources.size(), batch, [&](size_t i) { return sources[i].size(); },
       [&](std::span<const size_t> which) {
         std::vector<std::vector<Id>> chosen;
-        for (size_t i : which) chosen.push_back(sources[i]);
-        std::vector<Decoded> decoded = decode_greedy(model, chosen, options);
+        std::vector<uint64_t> theirs;
+        for (size_t i : which) {
+          chosen.push_back(sources[i]);
+          theirs.push_back(numbers.empty() ? i : numbers[i]);
+        }
+        std::vector<std::vector<Decoded>> decoded = decode(model, chosen, options, theirs);
         for (size_t row = 0; row < which.size(); ++row) out[which[row]] = std::move(decoded[row]);
       });
   return out;

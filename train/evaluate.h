@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "core/json.h"
+#include "models/decode.h"
 #include "models/encoder_decoder.h"
-#include "models/greedy.h"
 
 namespace lookback {
 
 /// What was measured over some sentences. Token accuracy is under teacher forcing. A sentence
 /// counts as right when every token, end mark included, is the most probable one under teacher
 /// forcing; greedy decoding then says exactly the reference, and no other sentence counts
-/// (models/greedy.h).
+/// (models/decode.h).
 struct Measures {
   int64_t examples = 0;
   int64_t tokens = 0;  ///< target tokens, end marks included
@@ -55,11 +55,13 @@ Evaluation evaluate(const EncoderDecoder& model, const std::vector<Example>& exa
 std::vector<std::vector<double>> score(const EncoderDecoder& model,
                                        const std::vector<Example>& examples, int64_t batch = 64);
 
-/// Greedy decoding in batches of like length that run side by side; results in the order given. The
-/// text does not depend on the batch.
-std::vector<Decoded> translate(const EncoderDecoder& model,
-                               const std::vector<std::vector<Id>>& sources,
-                               const DecodeOptions& options, int64_t batch = 64);
+/// decode() in batches of like length that run side by side; results in the order given, the n best
+/// of each. The text does not depend on the batch. `numbers` are the sentences' numbers in the whole
+/// input, on which draws depend; empty: 0, 1, ...
+std::vector<std::vector<Decoded>> translate(const EncoderDecoder& model,
+                                            const std::vector<std::vector<Id>>& sources,
+                                            const DecodeOptions& options, int64_t batch = 64,
+                                            const std::vector<uint64_t>& numbers = {});
 
 /// Corpus BLEU-4 of tokenised sentences, 0 to 100 (Papineni et al., 2002): the geometric mean of
 /// clipped n-gram precisions times the brevity penalty, one reference each, no smoothing.

@@ -76,7 +76,7 @@ Recipe read_all(const Config& config, Config& resolved) {
   recipe.model = read_model(model);
   recipe.train = read_train(root.section("train"));
   Section decode = root.section("decode");
-  decode.read_or_auto("max_length", recipe.decode.max_length, between(1, 1e5));
+  read(decode, recipe.decode);
   return recipe;
 }
 

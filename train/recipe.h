@@ -4,7 +4,7 @@
 
 #include "core/config.h"
 #include "models/build.h"
-#include "models/greedy.h"
+#include "models/decode.h"
 #include "train/dataset.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"

@@ -39,6 +39,19 @@ TEST(ModelGradient, OfEveryParameterWithDropoutOffAndOn) {
     }
 }
 
+TEST(ModelGradient, OfTransformersWithDropoutOffAndOn) {
+  for (const testing::NamedModel& model : testing::transformer_models())
+    for (bool drops : {false, true}) {
+      SCOPED_TRACE(model.name);
+      std::string yaml = model.yaml;
+      if (drops) {
+        size_t at = yaml.find("{type: transformer");
+        yaml.insert(at + 1, "dropout: 0.3, ");
+      }
+      expect_gradients(yaml, {.training = drops, .key = {.seed = 4, .step = 9}});
+    }
+}
+
 TEST(ModelGradient, WhereEncoderAndDecoderDiffer) {
   for (const char* attention : {"none", "bahdanau"})
     for (auto [encoder, decoder] : {std::pair{"lstm", "gru"}, std::pair{"gru", "lstm"}}) {

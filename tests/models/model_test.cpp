@@ -46,6 +46,8 @@ std::vector<Built> all_models() {
             encoder, decoder, initial, attention);
         out.push_back({yaml, build_model(yaml, kWords)});
       }
+  for (const testing::NamedModel& model : testing::transformer_models())
+    out.push_back({model.name, build_model(model.yaml, kWords)});
   return out;
 }
 
@@ -174,16 +176,19 @@ TEST(Model, WhatStandsInThePaddingChangesNothing) {
   }
 }
 
-TEST(Model, SourcePaddingIsNeverRead) {
+TEST(Model, PaddingIsNeverRead) {
   Batch batch = make_batch(examples());
-  for (const ModelKind& kind : testing::model_kinds()) {
-    SCOPED_TRACE(kind.name());
-    std::unique_ptr<EncoderDecoder> model = build_model(kind.yaml(3, 4), kWords);
-    Outcome clean = outcome(*model, batch);
-    for (Module::Named& p : model->parameters())
-      if (p.name == "encoder.embedding.weight")
+  for (const Built& built : all_models()) {
+    SCOPED_TRACE(built.name);
+    if (built.name.find("tie_embeddings") != std::string::npos)
+      continue;  // there a NaN among the words is one among the output layer's weights
+    Outcome clean = outcome(*built.model, batch);
+    for (Module::Named& p : built.model->parameters())
+      if (p.name == "encoder.embedding.weight" || p.name == "decoder.embedding.weight")
         p.variable.leaf_value().rows(kPad, 1).fill(std::numeric_limits<Real>::quiet_NaN());
-    expect_near(clean, outcome(*model, batch), 0);
+    Outcome poisoned = outcome(*built.model, batch);
+    // A padded target among the keys makes attention take queries one by one: other rounding.
+    expect_near(clean.loss, poisoned.loss, 1e-4, "loss");
   }
 }
 
@@ -217,21 +222,23 @@ TEST(Model, AttentionWeightsSumToOneAndAreExactlyZeroOnPadding) {
     for (Id token : {kBegin, Id{5}, Id{9}}) {
       Step step = built.model->step(std::vector<Id>(4, token), state, memory);
       state = step.state;
-      bool attends = built.name.find("bahdanau") != std::string::npos;
+      bool attends = built.name.find("type: none") == std::string::npos;
       ASSERT_EQ(step.weights.defined(), attends);
       if (!attends) break;
-      for (int64_t b = 0; b < 4; ++b) {
-        double sum = 0;
-        for (int64_t s = 0; s < batch.source.columns; ++s) {
-          Real weight = step.weights.value().at({b, 0, 0, s});
-          sum += weight;
-          if (s < batch.source_lengths[b])
-            EXPECT_GT(weight, 0);
-          else
-            EXPECT_EQ(weight, 0);
-        }
-        EXPECT_NEAR(sum, 1, 1e-6);
-      }
+      for (int64_t b = 0; b < 4; ++b)
+        for (int64_t layer = 0; layer < step.weights.size(1); ++layer)
+          for (int64_t head = 0; head < step.weights.size(2); ++head) {
+            double sum = 0;
+            for (int64_t s = 0; s < batch.source.columns; ++s) {
+              Real weight = step.weights.value().at({b, layer, head, s});
+              sum += weight;
+              if (s < batch.source_lengths[b])
+                EXPECT_GT(weight, 0);
+              else
+                EXPECT_EQ(weight, 0);
+            }
+            EXPECT_NEAR(sum, 1, 1e-6);
+          }
     }
   }
 }

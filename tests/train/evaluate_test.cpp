@@ -23,10 +23,10 @@ TEST(Evaluate, counts_exactly_what_greedy_decoding_gets_right) {
   Evaluation result = evaluate(*run.model, test, {.batch = 7});
   std::vector<std::vector<Id>> sources;
   for (const Example& e : test) sources.push_back(e.source);
-  std::vector<Decoded> decoded = translate(*run.model, sources, {});
+  std::vector<std::vector<Decoded>> decoded = translate(*run.model, sources, {});
   int64_t right = 0;
   for (size_t i = 0; i < test.size(); ++i)
-    right += decoded[i].finished && decoded[i].tokens == test[i].target;
+    right += decoded[i][0].ended && decoded[i][0].tokens == test[i].target;
   EXPECT_DOUBLE_EQ(result.all.sequence_accuracy,
                    static_cast<double>(right) / static_cast<double>(test.size()));
   EXPECT_GT(right, 0);
@@ -61,18 +61,18 @@ TEST(Evaluate, neither_batch_nor_order_nor_threads_change_a_translation) {
   std::vector<std::vector<Id>> sources;
   for (const Example& e : run.data->held_out(Split::kTest)) sources.push_back(e.source);
   sources.push_back({});
-  std::vector<Decoded> first = translate(*run.model, sources, {}, 64);
+  std::vector<std::vector<Decoded>> first = translate(*run.model, sources, {}, 64);
   std::vector<std::vector<Id>> reversed(sources.rbegin(), sources.rend());
   for (int64_t batch : {1, 7}) {
-    std::vector<Decoded> again = translate(*run.model, reversed, {}, batch);
+    std::vector<std::vector<Decoded>> again = translate(*run.model, reversed, {}, batch);
     for (size_t i = 0; i < sources.size(); ++i)
-      EXPECT_EQ(first[i].tokens, again[sources.size() - 1 - i].tokens);
+      EXPECT_EQ(first[i][0].tokens, again[sources.size() - 1 - i][0].tokens);
   }
   set_threads(1);
-  std::vector<Decoded> alone = translate(*run.model, sources, {}, 64);
+  std::vector<std::vector<Decoded>> alone = translate(*run.model, sources, {}, 64);
   set_threads(available_cores());
   for (size_t i = 0; i < sources.size(); ++i)
-    EXPECT_EQ(first[i].log_probability, alone[i].log_probability);
+    EXPECT_EQ(first[i][0].log_probability, alone[i][0].log_probability);
 }
 
 TEST(Evaluate, scores_are_the_log_probabilities_of_the_reference) {
@@ -91,8 +91,7 @@ TEST(Evaluate, scores_are_the_log_probabilities_of_the_reference) {
   }
   EXPECT_NEAR(-sum / static_cast<double>(tokens), evaluate(*run.model, test).all.nll, 1e-6);
   // What greedy decoding says of its own sentence is that sentence's score.
-  Decoded decoded = translate(*run.model, {test[0].source}, {})[0];
-  ASSERT_TRUE(decoded.finished);
+  Decoded decoded = translate(*run.model, {test[0].source}, {})[0][0];
   double own = 0;
   std::vector<std::vector<double>> of_own = score(*run.model, {{test[0].source, decoded.tokens}});
   for (double s : of_own[0]) own += s;
