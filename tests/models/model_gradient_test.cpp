@@ -40,7 +40,8 @@ TEST(ModelGradient, OfEveryParameterWithDropoutOffAndOn) {
 }
 
 TEST(ModelGradient, WhereEncoderAndDecoderDiffer) {
-  for (const char* attention : {"none", "bahdanau"})
+  for (const char* attention :
+       {"none", "bahdanau", "luong, query: current, input_feeding: true", "scaled_dot"})
     for (auto [encoder, decoder] : {std::pair{"lstm", "gru"}, std::pair{"gru", "lstm"}}) {
       SCOPED_TRACE(std::string(encoder) + " to " + decoder + " with " + attention);
       expect_gradients(
