@@ -19,14 +19,14 @@ namespace lookback {
 ///     c_t = attention(s_(t-1), h)
 ///     s_t = cell([y_(t-1); c_t], s_(t-1))
 ///     p(y_t) = softmax(W_o [s_t; c_t])
-/// *Attention after the step* (Luong et al., 2015), `query: current`. No step waits for the attention
-/// of another, so under teacher forcing all are worked out at once:
+/// *Attention after the step* (Luong et al., 2015), `query: current`. No step waits for another's
+/// attention, so under teacher forcing all are worked out at once:
 ///     s_t = cell(y_(t-1), s_(t-1))
 ///     c_t = attention(s_t, h)
 ///     h~_t = tanh(W_c [c_t; s_t])
 ///     p(y_t) = softmax(W_o h~_t)
-/// *The same with input feeding* (section 3.3 of that paper), so that a step knows where the one before
-/// looked; only the cell's input differs, h~_0 = 0:
+/// *The same with input feeding* (section 3.3 of that paper), so that a step knows where the one
+/// before looked; only the cell's input differs, h~_0 = 0:
 ///     s_t = cell([y_(t-1); h~_(t-1)], s_(t-1))
 ///
 /// Parameters: `embedding.weight`, `rnn.weight_ih_l0` ..., `attention.*`, `attentional.weight` W_c

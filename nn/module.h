@@ -79,8 +79,8 @@ struct Dropout {
   /// 2016); the recurrent connections themselves are left whole. Else each position has its own.
   bool variational = false;
 };
-/// Of all positions at once, x (B, T, D), or of one alone, number `position` in a loop, x (B, D). The two
-/// agree where the draw is variational.
+/// Of all positions at once, x (B, T, D), or of one alone, number `position` in a loop, x (B, D).
+/// The two agree where the draw is variational.
 Variable drop(const Variable& x, const Dropout& how, const Pass& pass, const std::string& site,
               int64_t position = -1);
 

@@ -47,6 +47,11 @@ std::vector<Built> all_models() {
             encoder, decoder, initial, attention);
         out.push_back({yaml, build_model(yaml, kWords)});
       }
+  // One table for the decoder's words and its output layer, which reads the attentional state alone.
+  std::string tied =
+      "model:\n  encoder: {embedding: 3, hidden: 4}\n  decoder: {embedding: 4, hidden: 4}\n"
+      "  attention: {type: luong, query: current}\n  tie_embeddings: decoder\n";
+  out.push_back({tied, build_model(tied, kWords)});
   return out;
 }
 

@@ -39,8 +39,8 @@ struct ModelKind {
   }
 };
 
-/// The scores and ways of attending beside `none` and `bahdanau`: each with one number of layers, and
-/// few in both directions, so that the tests stay fast.
+/// The scores and ways of attending beside `none` and `bahdanau`: each with one number of layers,
+/// and few in both directions, so that the tests stay fast.
 inline std::vector<ModelKind> further_attentions(const std::string& cell) {
   std::vector<ModelKind> out;
   auto add = [&](const char* attention, int64_t layers, bool variational = false,
