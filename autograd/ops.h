@@ -189,10 +189,12 @@ Attended dot_product_attention(const Heads& query, const Heads& key, const Heads
                                const DotProductOptions& options = {});
 
 // --- additive_attention.cpp
-/// Bahdanau et al., 2015, for one query a sentence:
+/// Bahdanau et al., 2015:
 ///     e_j = v . tanh(q + k_j)   a = softmax(e)   context = sum_j a_j h_j
-/// query (B, A) and keys (B, S, A) are projected already, v (A), values h (B, S, D). The (B, S, A)
-/// tensor of tanh is never kept; backward computes it again, sentence by sentence.
+/// for one query a sentence, (B, A) -> context (B, D), weights (B, S), or many, (B, T, A) ->
+/// (B, T, D), (B, T, S). Query and keys (B, S, A) are projected already, v (A), values h (B, S, D).
+/// The tensor of tanh, A numbers for each query and key, is never kept: forward needs it key by key,
+/// and backward computes it again. A causal mask is refused.
 Attended additive_attention(const Variable& query, const Variable& keys, const Variable& v,
                             const Variable& values, const Mask& mask);
 

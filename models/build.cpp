@@ -23,14 +23,17 @@ EncoderPlan recurrent_encoder(Section& section, Section& model) {
           }};
 }
 
-/// Null for `none`: the decoder then sees one fixed context.
-AttentionMaker read_attention(Section& model, const Attention::Sizes& sizes) {
+/// Null for `none`: the decoder then sees one fixed context, and has no keys in the section.
+AttentionMaker read_attention(Section& model, const Attention::Sizes& sizes,
+                              RecurrentDecoder::Options& options) {
   Section section = model.section("attention");
   std::vector<std::string> known = attentions().names();
   known.insert(known.begin(), "none");
   std::string type = "none";
   section.read_choice("type", type, known);
-  return type == "none" ? nullptr : attentions().get(type)(section, sizes);
+  if (type == "none") return nullptr;
+  read_attending(section, options);
+  return attentions().get(type)(section, sizes);
 }
 
 DecoderMaker recurrent_decoder(Section& section, Section& model, const DecoderSetting& setting) {
@@ -38,10 +41,12 @@ DecoderMaker recurrent_decoder(Section& section, Section& model, const DecoderSe
   const MemoryShape& memory = setting.memory;
   read(section, options, memory);
   AttentionMaker attention =
-      read_attention(model, {.query = options.hidden, .values = memory.states});
+      read_attention(model, {.query = options.hidden, .values = memory.states}, options);
   options.tie = setting.tie != Tie::kNone;
-  check_tie(model, setting, options.embedding, options.hidden + memory.states,
-            format("decoder hidden {} + encoder states {}", options.hidden, memory.states));
+  std::string hidden = format("decoder hidden {}", options.hidden);
+  check_tie(model, setting, options.embedding, RecurrentDecoder::features(options, memory),
+            options.query == "current" ? hidden
+                                       : format("{} + encoder states {}", hidden, memory.states));
   if (!attention && memory.layers == 0)
     section.refuse("", "a fixed context needs a recurrent encoder; give the model an attention");
   return [=](int64_t words, const Variable& source_vectors) {

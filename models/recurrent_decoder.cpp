@@ -11,6 +11,7 @@ void read(Section& section, RecurrentDecoder::Options& o, const MemoryShape& mem
   section.read("hidden", o.hidden, between(1, 65536));
   section.read("layers", o.layers, between(1, 64));
   section.read("dropout", o.dropout, from_below(0, 1));
+  section.read("variational", o.variational);
   section.read_choice("initial_state", o.initial_state, {"last", "bridge", "zero"});
   if (o.initial_state == "last" && (memory.states != o.hidden || memory.layers != o.layers))
     section.refuse("initial_state",
@@ -23,6 +24,29 @@ void read(Section& section, RecurrentDecoder::Options& o, const MemoryShape& mem
                    "\"bridge\" needs a recurrent encoder; use initial_state: zero");
 }
 
+void read_attending(Section& attention, RecurrentDecoder::Options& o) {
+  attention.read_choice("query", o.query, {"previous", "current"});
+  attention.read("input_feeding", o.input_feeding);
+  if (o.input_feeding && o.query != "current")
+    attention.refuse(
+        "input_feeding",
+        "feeds the attentional state of a step to the next one, and only query: current "
+        "makes such a state (with query: previous the context enters the cell anyway); "
+        "add query: current");
+}
+
+int64_t RecurrentDecoder::features(const Options& o, const MemoryShape& memory) {
+  return o.query == "current" ? o.hidden : o.hidden + memory.states;
+}
+
+namespace {
+/// What enters the first cell beside the word vector.
+int64_t late_inputs(const RecurrentDecoder::Options& o, int64_t states, bool attends) {
+  if (o.query == "current") return o.input_feeding ? o.hidden : 0;
+  return attends ? states : 0;
+}
+}  // namespace
+
 RecurrentDecoder::RecurrentDecoder(const Options& o, const MemoryShape& memory,
                                    std::unique_ptr<Attention> attention, int64_t words,
                                    const Variable& vectors)
@@ -31,16 +55,26 @@ RecurrentDecoder::RecurrentDecoder(const Options& o, const MemoryShape& memory,
       attention_(std::move(attention)),
       embedding_({.words = words, .size = o.embedding, .scaled = o.tie}, vectors),
       rnn_({.cell = o.cell,
-            .input = o.embedding + (attention_ ? memory.states : 0),
+            .input = o.embedding + late_inputs(o, memory.states, attention_ != nullptr),
             .hidden = o.hidden,
             .layers = o.layers,
             .dropout = o.dropout,
+            .variational = o.variational,
             .site = "decoder"}),
-      output_({.inputs = o.hidden + memory.states, .words = words},
+      output_({.inputs = features(o, memory), .words = words},
               o.tie ? embedding_.weight() : Variable()) {
+  if (asks_after_step() && !attention_)
+    fail("[recurrent_decoder] the query is the current state, but there is no attention to ask");
+  if (o.input_feeding && !asks_after_step())
+    fail("[recurrent_decoder] input feeding needs query: current");
   child("embedding", embedding_);
   child("rnn", rnn_);
   if (attention_) child("attention", *attention_);
+  if (asks_after_step()) {
+    attentional_ = std::make_unique<Linear>(
+        Linear::Options{.inputs = memory.states + o.hidden, .outputs = o.hidden, .bias = false});
+    child("attentional", *attentional_);
+  }
   if (o.initial_state == "bridge")
     for (int64_t layer = 0; layer < o.layers; ++layer) {
       hidden_bridges_.push_back(std::make_unique<Linear>(Linear::Options{memory.states, o.hidden}));
@@ -62,8 +96,12 @@ Attention::Keys RecurrentDecoder::keys(const Memory& memory) const {
   return {memory.prepared.at(0), memory.prepared.at(1), memory.mask};
 }
 
-std::vector<CellState> RecurrentDecoder::initial(const Memory& memory) const {
-  std::vector<CellState> out;
+Variable RecurrentDecoder::attentional(const Variable& context, const Variable& state) const {
+  return tanh((*attentional_)(concat(std::vector{context, state}, -1)));
+}
+
+RecurrentDecoder::Moment RecurrentDecoder::initial(const Memory& memory) const {
+  Moment out;
   for (int64_t layer = 0; layer < options_.layers; ++layer) {
     CellState state = rnn_.cell(layer).zeros(memory.batch());
     if (options_.initial_state != "zero") {
@@ -77,27 +115,30 @@ std::vector<CellState> RecurrentDecoder::initial(const Memory& memory) const {
       else if (state.cell.defined() && from.cell.defined())
         state.cell = from.cell;
     }
-    out.push_back(state);
+    out.layers.push_back(state);
   }
+  if (options_.input_feeding) out.fed = Tensor::zeros({memory.batch(), options_.hidden});
   return out;
 }
 
-DecoderState RecurrentDecoder::pack(const std::vector<CellState>& states) const {
+DecoderState RecurrentDecoder::pack(const Moment& moment) const {
   DecoderState out;
-  for (const CellState& state : states) {
+  for (const CellState& state : moment.layers) {
     out.parts.push_back(state.hidden);
     if (state.cell.defined()) out.parts.push_back(state.cell);
   }
+  if (moment.fed.defined()) out.parts.push_back(moment.fed);
   return out;
 }
 
-std::vector<CellState> RecurrentDecoder::states(const DecoderState& state) const {
-  std::vector<CellState> out;
+RecurrentDecoder::Moment RecurrentDecoder::unpack(const DecoderState& state) const {
+  Moment out;
   size_t at = 0;
   for (int64_t layer = 0; layer < options_.layers; ++layer) {
-    out.push_back({state.parts.at(at++), {}});
-    if (rnn_.cell(layer).has_cell()) out.back().cell = state.parts.at(at++);
+    out.layers.push_back({state.parts.at(at++), {}});
+    if (rnn_.cell(layer).has_cell()) out.layers.back().cell = state.parts.at(at++);
   }
+  if (options_.input_feeding) out.fed = state.parts.at(at);
   return out;
 }
 
@@ -105,74 +146,30 @@ DecoderState RecurrentDecoder::start(const Memory& memory) const {
   return pack(initial(memory));
 }
 
-/// One step with attention: c_t from s_(t-1), then all layers.
-Attended RecurrentDecoder::advance(const Cell::Steps& first, int64_t t,
-                                   std::vector<CellState>& states, const Memory& memory,
-                                   const Pass& pass) const {
-  Attended attended = attention_->attend(states.back().hidden, keys(memory));
-  states[0] = first.step(t, attended.context, states[0]);
-  for (int64_t layer = 1; layer < options_.layers; ++layer) {
-    size_t at = static_cast<size_t>(layer);
-    Variable below =
-        drop(states[at - 1].hidden, options_.dropout, pass, format("decoder.layer{}.{}", layer, t));
-    states[at] = rnn_.cell(layer).step(below, states[at]);
-  }
-  return attended;
-}
-
-Variable RecurrentDecoder::fixed_context_logits(const Variable& states, const Memory& memory,
-                                                const Pass& pass) const {
-  // W_o [s; c] = W_s s + W_c c, and c is the same at every step: its share is worked out once a
-  // sentence.
-  Variable context = drop(memory.last.back().hidden, options_.dropout, pass, "decoder.context");
-  int64_t units = options_.hidden;
-  Variable of_states = linear(states, narrow(output_.weight(), 1, 0, units), output_.bias());
-  Variable of_context = linear(context, narrow(output_.weight(), 1, units, memory_.states));
-  return of_states + reshape(of_context, {context.size(0), 1, of_context.size(1)});
-}
-
-Variable RecurrentDecoder::attention_forward(const Variable& embedded, const Memory& memory,
-                                             const Pass& pass) const {
-  std::unique_ptr<Cell::Steps> first = rnn_.cell(0).steps(embedded);
-  std::vector<CellState> now = initial(memory);
-  std::vector<Variable> hidden, contexts;
-  for (int64_t t = 0; t < embedded.size(1); ++t) {
-    contexts.push_back(advance(*first, t, now, memory, pass).context);
-    hidden.push_back(now.back().hidden);
-  }
-  std::vector<Variable> both{stack(hidden, 1), stack(contexts, 1)};
-  return output_(drop(concat(both, -1), options_.dropout, pass, "decoder.output"));
-}
-
-Variable RecurrentDecoder::forward(const IdMatrix& inputs, const Lengths& lengths,
-                                   const Memory& memory, const Pass& pass) const {
-  Variable embedded = drop(embedding_(inputs), options_.dropout, pass, "decoder.embedding");
-  if (attention_) return attention_forward(embedded, memory, pass);
-  Recurrent::Output out = rnn_(embedded, lengths, initial(memory), pass);
-  return fixed_context_logits(drop(out.states, options_.dropout, pass, "decoder.output"), memory,
-                              pass);
-}
-
 Step RecurrentDecoder::step(std::span<const Id> previous, const DecoderState& state,
                             const Memory& memory) const {
   IdMatrix ids(static_cast<int64_t>(previous.size()), 1, kPad);
   ids.values.assign(previous.begin(), previous.end());
-  Variable input = reshape(embedding_(ids), {ids.rows, options_.embedding});
-  std::vector<CellState> now = states(state);
-  Attended attended{.context = memory.last.empty() ? Variable() : memory.last.back().hidden,
-                    .weights = {}};
-  if (attention_) {
-    attended = attention_->attend(now.back().hidden, keys(memory));
-    input = concat(std::vector{input, attended.context}, -1);
-  }
+  Variable x = reshape(embedding_(ids), {ids.rows, options_.embedding});
+  Moment now = unpack(state);
+  bool after = asks_after_step();
+  Attended seen{.context = memory.last.empty() ? Variable() : memory.last.back().hidden,
+                .weights = {}};
+  if (attention_ && !after) seen = attention_->attend(now.top(), keys(memory));
+  if (attention_ && !after) x = concat(std::vector{x, seen.context}, -1);
+  if (now.fed.defined()) x = concat(std::vector{x, now.fed}, -1);
   for (int64_t layer = 0; layer < options_.layers; ++layer) {
-    CellState& at = now[static_cast<size_t>(layer)];
-    at = rnn_.cell(layer).step(input, at);
-    input = at.hidden;
+    CellState& at = now.layers[static_cast<size_t>(layer)];
+    at = rnn_.cell(layer).step(x, at);
+    x = at.hidden;
   }
-  Variable weights = attended.weights;
+  if (after) seen = attention_->attend(x, keys(memory));
+  Variable features =
+      after ? attentional(seen.context, x) : concat(std::vector{x, seen.context}, -1);
+  if (now.fed.defined()) now.fed = features;
+  Variable weights = seen.weights;
   if (weights.defined()) weights = reshape(weights, {ids.rows, 1, 1, weights.size(1)});
-  return {output_(concat(std::vector{input, attended.context}, -1)), weights, pack(now)};
+  return {output_(features), weights, pack(now)};
 }
 
 }  // namespace lookback

@@ -9,6 +9,7 @@ void read(Section& section, RecurrentEncoder::Options& o) {
   section.read("layers", o.layers, between(1, 64));
   section.read("bidirectional", o.bidirectional);
   section.read("dropout", o.dropout, from_below(0, 1));
+  section.read("variational", o.variational);
 }
 
 RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
@@ -20,6 +21,7 @@ RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
             .layers = o.layers,
             .bidirectional = o.bidirectional,
             .dropout = o.dropout,
+            .variational = o.variational,
             .site = "encoder"}) {
   child("embedding", embedding_);
   child("rnn", rnn_);
@@ -32,7 +34,8 @@ MemoryShape RecurrentEncoder::memory_shape(const Options& o) {
 
 Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths,
                                 const Pass& pass) const {
-  Variable embedded = drop(embedding_(source), options_.dropout, pass, "encoder.embedding");
+  Variable embedded = drop(embedding_(source), Dropout{options_.dropout, options_.variational},
+                           pass, "encoder.embedding");
   Recurrent::Output out = rnn_(embedded, lengths, {}, pass);
   return {.states = out.states,
           .mask = Mask::from_lengths(lengths, source.columns),

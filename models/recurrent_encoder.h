@@ -19,6 +19,7 @@ class RecurrentEncoder final : public Encoder {
     int64_t layers = 1;
     bool bidirectional = false;
     double dropout = 0;           ///< on embeddings and between layers
+    bool variational = false;     ///< Dropout::variational
     bool scaled_vectors = false;  ///< Embedding::Options::scaled; not a key: follows from tying
   };
   RecurrentEncoder(const Options& options, int64_t words);

@@ -1,6 +1,8 @@
 #include "nn/attention.h"
 
 #include "nn/bahdanau.h"
+#include "nn/luong.h"
+#include "nn/scaled_dot.h"
 
 namespace lookback {
 
@@ -22,6 +24,13 @@ Registry<AttentionFactory>& attentions() {
             BahdanauAttention::Options options;
             read(section, options);
             return [=] { return std::make_unique<BahdanauAttention>(options, sizes); };
+          });
+    r.add("luong", "score dot, general or concat (Luong et al., 2015)", read_luong);
+    r.add("scaled_dot", "projected inner product / sqrt(K) (Vaswani et al., 2017)",
+          [](Section& section, const Attention::Sizes& sizes) -> AttentionMaker {
+            ScaledDotAttention::Options options;
+            read(section, options);
+            return [=] { return std::make_unique<ScaledDotAttention>(options, sizes); };
           });
     return r;
   }();

@@ -37,8 +37,8 @@ class Attention : public Module {
 /// and gives a maker.
 using AttentionMaker = std::function<std::unique_ptr<Attention>()>;
 using AttentionFactory = std::function<AttentionMaker(Section&, const Attention::Sizes&)>;
-/// The scores that `attention.type` may name: bahdanau, and what a program adds. (`none` is the
-/// absence of one and belongs to the decoder.)
+/// The scores that `attention.type` may name: bahdanau, luong, scaled_dot, and what a program adds.
+/// (`none` is the absence of one and belongs to the decoder.)
 Registry<AttentionFactory>& attentions();
 
 }  // namespace lookback

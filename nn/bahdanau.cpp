@@ -26,8 +26,12 @@ Attention::Keys BahdanauAttention::prepare(const Variable& values, const Mask& m
   return {key_(values), values, mask};
 }
 
+Attended BahdanauAttention::attend_all(const Variable& queries, const Keys& keys) const {
+  return additive_attention(query_(queries), keys.projected, v_, keys.values, keys.mask);
+}
+
 Attended BahdanauAttention::attend(const Variable& query, const Keys& keys) const {
-  return additive_attention(query_(query), keys.projected, v_, keys.values, keys.mask);
+  return attend_all(query, keys);  // neither op minds how many queries there are
 }
 
 }  // namespace lookback

@@ -17,6 +17,7 @@ class BahdanauAttention : public Attention {
 
   Keys prepare(const Variable& values, const Mask& mask) const override;
   Attended attend(const Variable& query, const Keys& keys) const override;
+  Attended attend_all(const Variable& queries, const Keys& keys) const override;
 
  private:
   Linear query_, key_;

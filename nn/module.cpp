@@ -67,4 +67,13 @@ Variable drop(const Variable& x, double p, const Pass& pass, const std::string& 
   return dropout(x, p, key);
 }
 
+Variable drop(const Variable& x, const Dropout& how, const Pass& pass, const std::string& site,
+              int64_t position) {
+  if (!pass.training || how.p == 0) return x;
+  if (!how.variational)
+    return drop(x, how.p, pass, position < 0 ? site : format("{}.{}", site, position));
+  if (x.rank() == 2) return drop(x, how.p, pass, site);
+  return x * drop(Tensor::full({x.size(0), 1, x.size(2)}, 1), how.p, pass, site);
+}
+
 }  // namespace lookback

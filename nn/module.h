@@ -72,4 +72,16 @@ struct Pass {
 /// Dropout at a place named by `site`, in training only.
 Variable drop(const Variable& x, double p, const Pass& pass, const std::string& site);
 
+/// How a recurrent layer drops units of what goes into it.
+struct Dropout {
+  double p = 0;
+  /// One draw for each unit of a sentence, the same at all of its positions (Gal and Ghahramani,
+  /// 2016); the recurrent connections themselves are left whole. Else each position has its own.
+  bool variational = false;
+};
+/// Of all positions at once, x (B, T, D), or of one alone, number `position` in a loop, x (B, D).
+/// The two agree where the draw is variational.
+Variable drop(const Variable& x, const Dropout& how, const Pass& pass, const std::string& site,
+              int64_t position = -1);
+
 }  // namespace lookback

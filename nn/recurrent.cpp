@@ -28,8 +28,8 @@ Recurrent::Output Recurrent::operator()(const Variable& x, const Lengths& length
   };
   for (int64_t layer = 0; layer < layers(); ++layer) {
     if (layer > 0)
-      out.states =
-          drop(out.states, options_.dropout, pass, format("{}.layer{}", options_.site, layer));
+      out.states = drop(out.states, Dropout{options_.dropout, options_.variational}, pass,
+                        format("{}.layer{}", options_.site, layer));
     auto run = [&](int64_t direction) {
       size_t at = static_cast<size_t>(layer * directions() + direction);
       CellState from = start.empty() ? cells_[at]->zeros(x.size(0)) : start[at];

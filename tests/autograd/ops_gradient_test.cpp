@@ -297,6 +297,14 @@ TEST(OpGradient, additive_attention) {
         return additive_attention(in[0], in[1], in[2], in[1], mask).context;
       },
       {inputs[0], inputs[1], inputs[2]});
+  // Many queries a sentence.
+  inputs[0] = r({B, 2, A});
+  expect_gradients(
+      [&](const Inputs& in) -> std::vector<Variable> {
+        Attended out = run(in);
+        return {out.context, out.weights};
+      },
+      inputs);
 }
 
 TEST(OpGradient, every_op_has_a_check) {

@@ -45,7 +45,12 @@ const std::vector<Case> kCases = {
     {"copy_bahdanau.yaml", kShort},
     {"copy_fixed.yaml", kShort},
     {"copy_transformer.yaml", kShort},
+    {"copy_luong_concat.yaml", kShort},
+    {"copy_luong_dot.yaml", kShort},
+    {"copy_luong_general.yaml", kShort},
+    {"copy_scaled_dot.yaml", kShort},
     {"multi30k_bahdanau.yaml", kNarrowText, 150},
+    {"multi30k_fixed.yaml", kNarrowText, 150},
     {"reverse_bahdanau.yaml", kShort},
 };
 

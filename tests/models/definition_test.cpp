@@ -5,8 +5,8 @@
 
 #include "support/models.h"
 
-// The recurrent models against their definitions (the tutorial's 2.4.1 and 2.4.2), written down
-// once more in plain loops, one sentence at a time.
+// The recurrent models against their definitions (the tutorial's 2.4.1 to 2.4.4, Luong's decoder),
+// written down once more in plain loops, one sentence at a time.
 
 namespace lookback {
 namespace {
@@ -36,17 +36,24 @@ class Reference {
     const std::vector<Vector>& memory = below;
     std::vector<State> now = last;
     std::vector<Vector> out;
+    Vector fed(last[0].hidden.size(), 0);
+    bool current = kind_.says("query: current"), feeds = kind_.says("input_feeding: true");
     for (Id id : inputs) {
-      Vector context = kind_.attends() ? attend(now.back().hidden, memory) : last.back().hidden;
-      Vector x = row("decoder.embedding.weight", id);
-      if (kind_.attends()) x = joined(x, context);
+      Vector context = last.back().hidden, x = row("decoder.embedding.weight", id);
+      if (kind_.attends() && !current) x = joined(x, context = attend(now.back().hidden, memory));
+      if (feeds) x = joined(x, fed);
       for (int64_t layer = 0; layer < kind_.layers; ++layer) {
         State& state = now[static_cast<size_t>(layer)];
         state = step("decoder.rnn.", layer, x, state);
         x = state.hidden;
       }
-      out.push_back(
-          plus(times("decoder.output.weight", joined(x, context)), flat("decoder.output.bias")));
+      Vector features = joined(x, context);
+      if (current) {
+        features = times("decoder.attentional.weight", joined(attend(x, memory), x));
+        for (double& value : features) value = std::tanh(value);
+        fed = features;
+      }
+      out.push_back(plus(times("decoder.output.weight", features), flat("decoder.output.bias")));
     }
     return out;
   }
@@ -112,20 +119,41 @@ class Reference {
     return next;
   }
 
+  static double dot(const Vector& a, const Vector& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+  }
+  Vector project(const char* what, const Vector& x) const {
+    return times(format("decoder.attention.{}.weight", what), x);
+  }
+  double score(const Vector& s, const Vector& h) const {
+    auto additive = [&](Vector sum) {
+      for (double& value : sum) value = std::tanh(value);
+      return dot(flat("decoder.attention.v"), sum);
+    };
+    if (kind_.says("bahdanau")) return additive(plus(project("query", s), project("key", h)));
+    if (kind_.says("score: concat")) return additive(project("joint", joined(s, h)));
+    if (kind_.says("score: dot")) return dot(s, h);
+    if (kind_.says("score: general")) return dot(s, project("key", h));
+    EXPECT_TRUE(kind_.says("scaled_dot"));
+    Vector q = project("query", s);
+    return dot(q, project("key", h)) / std::sqrt(static_cast<double>(q.size()));
+  }
+
   Vector attend(const Vector& query, const std::vector<Vector>& memory) const {
-    Vector q = times("decoder.attention.query.weight", query), v = flat("decoder.attention.v"),
-           weights;
+    Vector weights;
     double total = 0;
     for (const Vector& h : memory) {
-      Vector k = times("decoder.attention.key.weight", h);
-      double e = 0;
-      for (size_t a = 0; a < v.size(); ++a) e += v[a] * std::tanh(q[a] + k[a]);
-      weights.push_back(std::exp(e));
+      weights.push_back(std::exp(score(query, h)));
       total += weights.back();
     }
     Vector context(memory[0].size(), 0);
-    for (size_t s = 0; s < memory.size(); ++s)
-      for (size_t d = 0; d < context.size(); ++d) context[d] += weights[s] / total * memory[s][d];
+    for (size_t s = 0; s < memory.size(); ++s) {
+      Vector mixed = kind_.says("scaled_dot") ? project("value", memory[s]) : memory[s];
+      for (size_t d = 0; d < context.size(); ++d) context[d] += weights[s] / total * mixed[d];
+    }
     return context;
   }
 
@@ -181,7 +209,7 @@ class WatchingCell final : public Cell {
   Linear joint_;
 };
 
-TEST(Model, EncoderAndDecoderDropDifferentUnits) {
+void register_watching_cell() {
   static const bool once = [] {
     cells().add("watching", "for a test", [](const Cell::Options& options) {
       return std::make_unique<WatchingCell>(options);
@@ -189,6 +217,40 @@ TEST(Model, EncoderAndDecoderDropDifferentUnits) {
     return true;
   }();
   (void)once;
+}
+
+TEST(Model, VariationalDropoutDropsTheSameUnitsAtAllPositions) {
+  register_watching_cell();
+  Batch batch = make_batch(std::vector<Example>{{{5, 6}, {4, 8}}, {{8, 4}, {7, 7}}});
+  // With a context or h~ the decoder goes step by step, without all positions are one.
+  for (const char* attention : {"type: none", "type: bahdanau", "type: bahdanau, query: current",
+                                "type: luong, query: current, input_feeding: true"})
+    for (bool variational : {true, false}) {
+      SCOPED_TRACE(::testing::Message() << attention << " " << variational);
+      ModelKind kind{.cell = "watching",
+                     .attention = attention,
+                     .layers = 2,
+                     .dropout = 0.5,
+                     .variational = variational};
+      std::unique_ptr<EncoderDecoder> model = build_model(kind.yaml(3, 16), kWords);
+      WatchingCell::seen().clear();
+      model->forward(batch, {.training = true, .key = {.seed = 1}});
+      std::vector<std::vector<bool>> dropped;  // between the layers
+      for (const auto& [units, zero] : WatchingCell::seen())
+        if (units == 16) dropped.push_back(zero);
+      ASSERT_EQ(dropped.size(), 6u);  // three positions on either side
+      for (size_t side : {0, 3}) {
+        EXPECT_EQ(dropped[side] == dropped[side + 1], variational);
+        EXPECT_EQ(dropped[side] == dropped[side + 2], variational);
+        EXPECT_NE(std::vector(dropped[side].begin(), dropped[side].begin() + 16),
+                  std::vector(dropped[side].begin() + 16, dropped[side].end()));
+      }
+      EXPECT_NE(dropped[0], dropped[3]);
+    }
+}
+
+TEST(Model, EncoderAndDecoderDropDifferentUnits) {
+  register_watching_cell();
   std::vector<Example> examples = {{{5, 6}, {4, 8}}, {{8, 4}, {7, 7}}};
   Batch batch = make_batch(examples);
   ModelKind kind{.cell = "watching", .layers = 2, .dropout = 0.5};

@@ -53,7 +53,8 @@ TEST(ModelGradient, OfTransformersWithDropoutOffAndOn) {
 }
 
 TEST(ModelGradient, WhereEncoderAndDecoderDiffer) {
-  for (const char* attention : {"none", "bahdanau"})
+  for (const char* attention :
+       {"none", "bahdanau", "luong, query: current, input_feeding: true", "scaled_dot"})
     for (auto [encoder, decoder] : {std::pair{"lstm", "gru"}, std::pair{"gru", "lstm"}}) {
       SCOPED_TRACE(std::string(encoder) + " to " + decoder + " with " + attention);
       expect_gradients(

@@ -36,7 +36,8 @@ std::vector<Built> all_models() {
   std::vector<Built> out;
   for (const ModelKind& kind : testing::model_kinds({"rnn", "gru", "lstm", "averaging"}))
     out.push_back({kind.name(), build_model(kind.yaml(3, 4), kWords)});
-  for (const char* attention : {"none", "bahdanau"})
+  for (const char* attention :
+       {"none", "bahdanau", "luong, query: current, input_feeding: true", "scaled_dot"})
     for (const char* initial : {"bridge", "zero"})
       for (auto [encoder, decoder] : {std::pair{"lstm", "gru"}, std::pair{"gru", "lstm"}}) {
         std::string yaml = format(
@@ -48,6 +49,11 @@ std::vector<Built> all_models() {
       }
   for (const testing::NamedModel& model : testing::transformer_models())
     out.push_back({model.name, build_model(model.yaml, kWords)});
+  // One table for the decoder's words and its output layer, which reads the attentional state alone.
+  std::string tied =
+      "model:\n  encoder: {embedding: 3, hidden: 4}\n  decoder: {embedding: 4, hidden: 4}\n"
+      "  attention: {type: luong, query: current}\n  tie_embeddings: decoder\n";
+  out.push_back({tied, build_model(tied, kWords)});
   return out;
 }
 
@@ -301,6 +307,20 @@ TEST(Model, ParametersAreNamedByTheirPlace) {
                                 "decoder.bridge.cell_l0.bias",
                                 "decoder.output.weight",
                                 "decoder.output.bias"}));
+  auto decoders = [&](const std::string& attention) {
+    std::vector<std::string> out;
+    for (const std::string& name : names(ModelKind{.attention = attention}.yaml(3, 4)))
+      if (name.find("decoder.attention") == 0) out.push_back(name.substr(8));
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(decoders("type: luong, score: dot"), Names{});
+  EXPECT_EQ(decoders("type: luong, score: general, query: current"),
+            (Names{"attention.key.weight", "attentional.weight"}));
+  EXPECT_EQ(decoders("type: luong, score: concat"),
+            (Names{"attention.joint.weight", "attention.v"}));
+  EXPECT_EQ(decoders("type: scaled_dot"),
+            (Names{"attention.query.weight", "attention.key.weight", "attention.value.weight"}));
 }
 
 TEST(ModelConfig, MistakesAreNamedWithTheirPlaceAndTheRemedy) {
@@ -323,6 +343,26 @@ TEST(ModelConfig, MistakesAreNamedWithTheirPlaceAndTheRemedy) {
   starts("  encoder: {cell: grv}\n",
          "test.yaml:2: model.encoder.cell: unknown cell \"grv\"; did you mean \"gru\"?");
   starts("  attention: {type: bahdanaw}\n", "test.yaml:2: model.attention.type: ");
+  starts("  attention: {type: luong, score: dat}\n", "test.yaml:2: model.attention.score: ");
+  starts("  attention: {type: luong, score: dot, units: 3}\n",
+         "test.yaml:2: model.attention.units: unknown key");
+  starts("  attention: {type: none, query: current}\n",
+         "test.yaml:2: model.attention.query: unknown key");
+  starts("  attention: {input_feeding: true}\n",
+         "test.yaml:2: model.attention.input_feeding: unknown key");
+  EXPECT_EQ(
+      text("  encoder: {hidden: 8, bidirectional: true}\n  decoder: {hidden: 8, initial_state: "
+           "bridge}\n  attention:\n    type: luong\n    score: dot\n"),
+      "test.yaml:6: model.attention.score: \"dot\" multiplies the decoder's state with the "
+      "encoder's unit by unit, but the decoder has hidden: 8 and an encoder state has 16 units; "
+      "make them equal, or use score: general or concat, which fit any sizes");
+  EXPECT_EQ(text("  attention:\n    type: luong\n    input_feeding: true\n"),
+            "test.yaml:4: model.attention.input_feeding: feeds the attentional state of a step to "
+            "the next one, and only query: current makes such a state (with query: previous the "
+            "context enters the cell anyway); add query: current");
+  EXPECT_EQ(text("  attention: {type: luong, query: current}\n  tie_embeddings: decoder\n"),
+            "test.yaml:3: model.tie_embeddings: the decoder's word vectors have 64 units, but its "
+            "output layer reads 128 (decoder hidden 128); one table needs them equal");
   starts("  encoder: {hiden: 3}\n",
          "test.yaml:2: model.encoder.hiden: unknown key; did you mean \"hidden\"?");
   starts("  decoder: {type: transformr}\n", "test.yaml:2: model.decoder.type: ");

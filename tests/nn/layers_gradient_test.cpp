@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "autograd/gradient_check.h"
-#include "nn/bahdanau.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/recurrent.h"
+#include "support/attentions.h"
 #include "support/layers.h"
 #include "support/random_tensor.h"
 
@@ -88,30 +88,39 @@ TEST(LayerGradient, CellStepsWithAKnownPart) {
   }
 }
 
-TEST(LayerGradient, BahdanauWithItsParameters) {
-  BahdanauAttention attention({.units = 4}, {.query = 3, .values = 5});
-  attention.initialize(1);
-  Variable values(random_tensor({3, 4, 5}, 2), true);
-  std::vector<Variable> queries{Variable(random_tensor({3, 3}, 3), true),
-                                Variable(random_tensor({3, 3}, 4), true)};
-  std::vector<Variable> leaves = leaves_of(attention);
-  ASSERT_EQ(leaves.size(), 3u);
+/// Two queries one after another, then both at once, of keys that are prepared once.
+void expect_attention_gradients(const std::string& kind, const Attention::Sizes& sizes) {
+  SCOPED_TRACE(kind);
+  std::unique_ptr<Attention> attention = testing::build_attention(kind, sizes);
+  Variable values(random_tensor({3, 4, sizes.values}, 2), true);
+  std::vector<Variable> queries{Variable(random_tensor({3, sizes.query}, 3), true),
+                                Variable(random_tensor({3, sizes.query}, 4), true)};
+  std::vector<Variable> leaves = leaves_of(*attention);
   leaves.push_back(values);
   leaves.insert(leaves.end(), queries.begin(), queries.end());
   Mask mask = Mask::from_lengths({4, 1, 2}, 4);
   expect_gradients(
       [&] {
-        // Keys are prepared once and asked twice, as in decoding.
-        Attention::Keys keys = attention.prepare(values, mask);
+        Attention::Keys keys = attention->prepare(values, mask);
         std::vector<Variable> results;
         for (const Variable& query : queries) {
-          Attended attended = attention.attend(query, keys);
+          Attended attended = attention->attend(query, keys);
           results.push_back(attended.context);
           results.push_back(attended.weights);
         }
+        Attended all = attention->attend_all(stack(queries, 1), keys);
+        results.push_back(all.context);
+        results.push_back(all.weights);
         return results;
       },
       leaves);
+}
+
+TEST(LayerGradient, EveryAttentionWithItsParameters) {
+  for (const std::string& kind : testing::attention_kinds(false))
+    expect_attention_gradients(kind, {.query = 3, .values = 5});
+  for (const std::string& kind : testing::attention_kinds(true))
+    expect_attention_gradients(kind, {.query = 3, .values = 3});
 }
 
 TEST(LayerGradient, LinearAndEmbedding) {
