@@ -15,8 +15,9 @@ import layers
 import losses
 import optimisers
 import recording
+import transformers
 
-for subject in (layers, losses, optimisers):
+for subject in (layers, losses, optimisers, transformers):
     torch.manual_seed(1)  # for each: a case more in one changes no number of another
     subject.make()
 recording.write(pathlib.Path(__file__).parent / "numbers.safetensors")
