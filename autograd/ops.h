@@ -35,6 +35,8 @@ inline Variable operator*(const Variable& a, const Variable& b) {
 Variable tanh(const Variable& x);
 Variable sigmoid(const Variable& x);  ///< 1 / (1 + e^-x)
 Variable relu(const Variable& x);     ///< max(x, 0); slope 0 at 0
+Variable gelu(
+    const Variable& x);  ///< x/2 (1 + erf(x / sqrt 2)), exact (Hendrycks and Gimpel, 2016)
 Variable exp(const Variable& x);
 Variable log(const Variable& x);
 
@@ -73,6 +75,12 @@ Variable mean(const Variable& x);  ///< of all elements, a scalar
 Variable softmax(const Variable& x, const Mask& mask = {});
 /// x_j - log sum_k e^(x_k) along the last dimension.
 Variable log_softmax(const Variable& x);
+
+// --- layer_norm.cpp
+/// Along the last dimension (Ba et al., 2016), with the biased variance:
+///     y = (x - mean) / sqrt(variance + eps) weight + bias
+/// weight and bias (D), each may be undefined.
+Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, double eps);
 
 // --- embedding.cpp
 /// Rows of a table by id: (V, E), ids (B, S) -> (B, S, E). An id outside the table is an error.
@@ -163,7 +171,7 @@ struct Attended {
 enum class AttentionWay { kAuto, kMaterialised, kBlockwise };
 struct DotProductOptions {
   std::optional<double> scale = {};  ///< of the scores; not given: 1 / sqrt(K)
-  Mask mask;
+  Mask mask = {};
   AttentionWay way = AttentionWay::kAuto;  ///< auto: by size
   bool weights = false;                    ///< also return the weights; the context stays the same
   double dropout = 0;                      ///< on the weights, in the context alone

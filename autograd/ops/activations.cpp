@@ -72,4 +72,17 @@ Variable log(const Variable& x) {
   return pointwise("log", x, apply(kernel, x.value()), x.value(), [](Real v) { return 1 / v; });
 }
 
+Variable gelu(const Variable& x) {
+  Tensor y = apply(kernels::gelu, x.value());
+  return GraphBuilder("gelu", {x})
+      .result(y, [x = x.value()](OutputGradients g, GradientSink& into) {
+        Tensor dx(x.shape());
+        parallel_for(x.count(), kGrain, [&](int64_t begin, int64_t end) {
+          kernels::gelu_backward(x.data() + begin, g[0].data() + begin, dx.data() + begin,
+                                 end - begin);
+        });
+        into.add(0, dx);
+      });
+}
+
 }  // namespace lookback

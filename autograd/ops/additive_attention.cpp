@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/kernels/additive.h"
 #include "core/kernels/softmax.h"
+#include "core/kernels/vector.h"
 #include "core/threads.h"
 
 namespace lookback {

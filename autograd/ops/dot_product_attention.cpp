@@ -1,33 +1,81 @@
 #include <cmath>
 
+#include "autograd/node.h"
 #include "autograd/ops.h"
+#include "autograd/ops/attention_problem.h"
 #include "core/error.h"
 
 namespace lookback {
 namespace {
 
-/// (B, heads, S, K), each head repeated `times` times.
-Variable apart(const Heads& h, int64_t times) {
-  Variable x = h.x;
-  if (x.rank() == 3)
-    x = transpose(
-        reshape(narrow(x, 2, h.column, h.count * h.size), {x.size(0), x.size(1), h.count, h.size}),
-        1, 2);
-  if (times == 1) return x;
-  std::vector<Variable> all;
-  for (int64_t i = 0; i < h.count * times; ++i) all.push_back(narrow(x, 1, i / times, 1));
-  return concat(all, 1);
+// Scores of one head (T x S) from which they are worked out block by block; see
+// docs/performance.md.
+constexpr int64_t kManyScores = int64_t{512} * 512;
+
+std::string text(const Heads& h) {
+  std::string shape = h.x.shape().text();
+  return h.x.rank() == 4 ? shape : format("{} heads of {} in {}", h.count, h.size, shape);
 }
 
-/// The mask of each query of each head, a row each.
-Mask spread(const Mask& mask, int64_t batch, int64_t heads, int64_t queries, int64_t keys) {
-  std::vector<uint8_t> allowed;
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t i = 0; i < heads * queries; ++i)
-      for (int64_t s = 0; s < keys; ++s)
-        allowed.push_back(s < mask.visible(i % queries, queries, keys) &&
-                          (!mask.defined() || mask.at(b, s)));
-  return Mask(batch * heads * queries, keys, std::move(allowed));
+AttentionProblem check(const Heads& query, const Heads& key, const Heads& value,
+                       const DotProductOptions& o) {
+  auto positions = [](const Heads& h) { return h.x.size(h.x.rank() == 4 ? 2 : 1); };
+  auto refuse = [&](const std::string& what) {
+    fail("[dot_product_attention] {}: queries {}, keys {}, values {}", what, text(query), text(key),
+         text(value));
+  };
+  AttentionProblem p{.B = query.x.size(0),
+                     .H = query.count,
+                     .G = key.count,
+                     .T = positions(query),
+                     .S = positions(key),
+                     .K = query.size,
+                     .V = value.size,
+                     .scale = static_cast<Real>(
+                         o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(query.size))),
+                     .mask = o.mask,
+                     .dropout = o.dropout,
+                     .key = o.key,
+                     .query = query.x.value(),
+                     .keys = key.x.value(),
+                     .values = value.x.value(),
+                     .q = view(query),
+                     .k = view(key),
+                     .v = view(value),
+                     .context_shape = {},
+                     .context = {}};
+  if (key.size != p.K) refuse(format("a key's head has {} units, a query's {}", key.size, p.K));
+  if (value.count != p.G) refuse(format("{} heads of values for {} of keys", value.count, p.G));
+  if (p.G < 1 || p.H % p.G != 0)
+    refuse(format("{} heads of queries cannot share {} of keys: no multiple", p.H, p.G));
+  if (key.x.size(0) != p.B || value.x.size(0) != p.B) refuse("different numbers of sentences");
+  if (positions(value) != p.S) refuse(format("{} values for {} keys", positions(value), p.S));
+  if (o.mask.defined() && (o.mask.rows() != p.B || o.mask.columns() != p.S))
+    refuse(format("the mask is ({}, {}), but must be (B, S) = ({}, {})", o.mask.rows(),
+                  o.mask.columns(), p.B, p.S));
+  if (!(p.scale >= 0)) refuse(format("the scale must be at least 0, but is {}", p.scale));
+  if (!(o.dropout >= 0 && o.dropout < 1))
+    refuse(format("dropout must be in [0, 1), but is {}", o.dropout));
+  p.context_shape = query.x.rank() == 4 ? Shape{p.B, p.H, p.T, p.V} : Shape{p.B, p.T, p.H * p.V};
+  p.context = query.x.rank() == 4 ? HeadView{0, p.H * p.T * p.V, p.T * p.V, p.V}
+                                  : HeadView{0, p.T * p.H * p.V, p.V, p.H * p.V};
+  return p;
+}
+
+bool blockwise(const AttentionProblem& p, AttentionWay way) {
+  return way == AttentionWay::kBlockwise ||
+         (way == AttentionWay::kAuto && p.T * p.S >= kManyScores);
+}
+
+/// Where the gradients go. Queries, keys and values may be parts of one tensor; its gradient is then
+/// one sum, and no tensor is made for a part.
+AttentionGradients targets(const AttentionProblem& p, OutputGradients g, GradientSink& into) {
+  AttentionGradients out{.of_context = g[0], .of_weights = g.size() > 1 ? g[1] : Tensor()};
+  if (!out.of_context.defined()) out.of_context = Tensor::zeros(p.context_shape);
+  if (into.wants(0)) out.query = into.accumulated(0).data();
+  if (into.wants(1)) out.keys = into.accumulated(1).data();
+  if (into.wants(2)) out.values = into.accumulated(2).data();
+  return out;
 }
 
 }  // namespace
@@ -46,15 +94,30 @@ Heads heads(const Variable& x, int64_t count, int64_t size, int64_t column) {
 
 Attended dot_product_attention(const Heads& query, const Heads& key, const Heads& value,
                                const DotProductOptions& o) {
-  Variable q = apart(query, 1), k = apart(key, query.count / key.count),
-           v = apart(value, query.count / value.count);
-  double scale = o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(query.size));
-  Variable scores = lookback::scale(matmul(q, transpose(k, 2, 3)), static_cast<Real>(scale));
-  Variable weights = softmax(scores, spread(o.mask, q.size(0), query.count, q.size(2), k.size(2)));
-  Variable context = matmul(dropout(weights, o.dropout, o.key), v);
-  if (query.x.rank() == 3)
-    context = reshape(transpose(context, 1, 2), {q.size(0), q.size(2), query.count * value.size});
-  return {context, o.weights ? weights : Variable()};
+  AttentionProblem p = check(query, key, value, o);
+  Tensor context(p.context_shape), weights, log_sums;
+  GraphBuilder graph("dot_product_attention", {query.x, key.x, value.x});
+  if (blockwise(p, o.way)) {
+    log_sums = Tensor({p.B, p.H, p.T});
+    if (o.weights) weights = Tensor({p.B, p.H, p.T, p.S});
+    blockwise_forward(p, context, log_sums, weights);
+  } else {
+    weights = Tensor({p.B, p.H, p.T, p.S});
+    materialised_forward(p, context, weights);
+  }
+  // Backward of the materialised way has no use for the context.
+  auto backward = [p, weights, log_sums, context = log_sums.defined() ? context : Tensor()](
+                      OutputGradients g, GradientSink& into) {
+    AttentionGradients to = targets(p, g, into);
+    if (log_sums.defined())
+      blockwise_backward(p, context, log_sums, weights, to);
+    else
+      materialised_backward(p, weights, to);
+  };
+  std::vector<Tensor> results{context};
+  if (o.weights) results.push_back(weights);
+  std::vector<Variable> out = graph.results(std::move(results), std::move(backward));
+  return {out[0], o.weights ? out[1] : Variable()};
 }
 
 }  // namespace lookback

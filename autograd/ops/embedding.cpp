@@ -3,7 +3,7 @@
 #include "autograd/node.h"
 #include "autograd/ops.h"
 #include "core/error.h"
-#include "core/kernels/additive.h"
+#include "core/kernels/vector.h"
 
 namespace lookback {
 

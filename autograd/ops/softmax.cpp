@@ -2,7 +2,7 @@
 #include "autograd/node.h"
 #include "autograd/ops.h"
 #include "core/error.h"
-#include "core/kernels/additive.h"
+#include "core/kernels/vector.h"
 #include "core/threads.h"
 
 namespace lookback {

@@ -10,21 +10,6 @@ HWY_BEFORE_NAMESPACE();
 namespace lookback {
 namespace HWY_NAMESPACE {
 
-/// sum_i f(i), the lanes of a vector side by side and the rest after them: an order that `count` and the
-/// width of the processor's vectors decide, and nothing else.
-template <class F>
-HWY_INLINE Real SumLanes(int64_t count, F&& f) {
-  const hn::ScalableTag<Real> d;
-  const hn::CappedTag<Real, 1> one;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto sums = hn::Zero(d);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) sums = f(d, i, sums);
-  Real sum = hn::GetLane(hn::SumOfLanes(d, sums));
-  for (; i < count; ++i) sum += hn::GetLane(f(one, i, hn::Zero(one)));
-  return sum;
-}
-
 void AdditiveScores(const Real* query, const Real* keys, const Real* v, const uint8_t* allowed,
                     int64_t length, int64_t units, Real* scores) {
   for (int64_t j = 0; j < length; ++j) {
@@ -54,19 +39,6 @@ void AdditiveScoresBackward(const kernels::AdditiveBackward& a) {
   }
 }
 
-void AddScaled(Real weight, const Real* row, Real* sum, int64_t count) {
-  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
-    hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, row + i), hn::LoadU(d, sum + i)), d,
-               sum + i);
-  });
-}
-
-Real Dot(const Real* a, const Real* b, int64_t count) {
-  return SumLanes(count, [&](auto d, int64_t i, auto sum) HWY_ATTR {
-    return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum);
-  });
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace lookback
 HWY_AFTER_NAMESPACE();
@@ -75,8 +47,6 @@ HWY_AFTER_NAMESPACE();
 namespace lookback {
 HWY_EXPORT(AdditiveScores);
 HWY_EXPORT(AdditiveScoresBackward);
-HWY_EXPORT(AddScaled);
-HWY_EXPORT(Dot);
 
 namespace kernels {
 
@@ -87,13 +57,6 @@ void additive_scores(const Real* query, const Real* keys, const Real* v, const u
 void additive_scores_backward(const AdditiveBackward& a) {
   HWY_DYNAMIC_DISPATCH(AdditiveScoresBackward)(a);
 }
-void add_scaled(Real weight, const Real* row, Real* sum, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(AddScaled)(weight, row, sum, count);
-}
-Real dot(const Real* a, const Real* b, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(Dot)(a, b, count);
-}
-
 }  // namespace kernels
 }  // namespace lookback
 #endif

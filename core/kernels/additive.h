@@ -27,8 +27,4 @@ struct AdditiveBackward {
 };
 void additive_scores_backward(const AdditiveBackward& a);
 
-/// sum += weight * row, and the inner product of two rows; `count` elements.
-void add_scaled(Real weight, const Real* row, Real* sum, int64_t count);
-Real dot(const Real* a, const Real* b, int64_t count);
-
 }  // namespace lookback::kernels

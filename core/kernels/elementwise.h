@@ -11,4 +11,9 @@ void exp(const Real* x, Real* y, int64_t count);
 void tanh(const Real* x, Real* y, int64_t count);
 void sigmoid(const Real* x, Real* y, int64_t count);
 
+/// gelu(x) = x/2 (1 + erf(x / sqrt 2)) (Hendrycks and Gimpel, 2016), and g times its slope,
+///     (1 + erf(x / sqrt 2)) / 2 + x e^(-x^2/2) / sqrt(2 pi)
+void gelu(const Real* x, Real* y, int64_t count);
+void gelu_backward(const Real* x, const Real* g, Real* dx, int64_t count);
+
 }  // namespace lookback::kernels

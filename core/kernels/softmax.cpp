@@ -14,6 +14,24 @@ HWY_BEFORE_NAMESPACE();
 namespace lookback {
 namespace HWY_NAMESPACE {
 
+Real Largest(const Real* x, int64_t count) {
+  const hn::ScalableTag<Real> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count / lanes * lanes;
+  auto top = hn::Set(d, -std::numeric_limits<Real>::infinity());
+  for (int64_t i = 0; i < whole; i += lanes) top = hn::Max(top, hn::LoadU(d, x + i));
+  Real largest = hn::GetLane(hn::MaxOfLanes(d, top));
+  for (int64_t i = whole; i < count; ++i) largest = std::max(largest, x[i]);
+  return largest;
+}
+
+Real ExpSum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
+  return SumLanes(count, [&](auto d, int64_t i, auto sum) HWY_ATTR {
+    auto term = VecExp(d, hn::MulSub(hn::LoadU(d, x + i), hn::Set(d, scale), hn::Set(d, shift)));
+    hn::StoreU(term, d, y + i);
+    return hn::Add(sum, term);
+  });
+}
+
 /// The largest of x, and the sum of e^(x - largest); y, where given, gets the terms.
 struct Terms {
   Real largest, sum;
@@ -22,11 +40,7 @@ struct Terms {
 HWY_INLINE Terms ExpTerms(const Real* x, Real* y, int64_t count) {
   const hn::ScalableTag<Real> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count / lanes * lanes;
-  auto top = hn::Set(d, -std::numeric_limits<Real>::infinity());
-  for (int64_t i = 0; i < whole; i += lanes) top = hn::Max(top, hn::LoadU(d, x + i));
-  Real largest = hn::GetLane(hn::MaxOfLanes(d, top));
-  for (int64_t i = whole; i < count; ++i) largest = std::max(largest, x[i]);
-
+  Real largest = Largest(x, count);
   auto shift = hn::Set(d, largest), sums = hn::Zero(d);
   for (int64_t i = 0; i < whole; i += lanes) {
     auto term = VecExp(d, hn::Sub(hn::LoadU(d, x + i), shift));
@@ -70,6 +84,8 @@ namespace lookback {
 HWY_EXPORT(SoftmaxRow);
 HWY_EXPORT(LogSumExpRow);
 HWY_EXPORT(ScaledExpRow);
+HWY_EXPORT(Largest);
+HWY_EXPORT(ExpSum);
 
 namespace kernels {
 
@@ -103,6 +119,14 @@ Real log_sum_exp(const Real* x, int64_t count) {
 
 void scaled_exp(const Real* x, Real shift, Real scale, Real* y, int64_t count) {
   HWY_DYNAMIC_DISPATCH(ScaledExpRow)(x, shift, scale, y, count);
+}
+
+Real largest(const Real* x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(Largest)(x, count);
+}
+
+Real exp_sum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(ExpSum)(x, scale, shift, y, count);
 }
 
 }  // namespace kernels

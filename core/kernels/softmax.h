@@ -16,4 +16,11 @@ Real log_sum_exp(const Real* x, int64_t count);
 /// y = scale * e^(x - shift), as the gradient of a cross entropy needs it.
 void scaled_exp(const Real* x, Real shift, Real scale, Real* y, int64_t count);
 
+/// The largest of `count` scores; -infinity of none. A NaN may go unnoticed.
+Real largest(const Real* x, int64_t count);
+
+/// y = e^(scale x - shift), and their sum: what attention needs that works on its scores in parts. A
+/// NaN makes the sum NaN.
+Real exp_sum(const Real* x, Real scale, Real shift, Real* y, int64_t count);
+
 }  // namespace lookback::kernels

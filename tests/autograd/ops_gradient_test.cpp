@@ -70,6 +70,18 @@ TEST(OpGradient, relu) {
   expect_gradients([](const Inputs& in) { return relu(in[0]); }, {r({4, 5})});
 }
 
+TEST(OpGradient, gelu) {
+  expect_gradients([](const Inputs& in) { return gelu(in[0]); }, {random_tensor({4, 5}, 1, -4, 4)});
+}
+
+TEST(OpGradient, layer_norm) {
+  expect_gradients([](const Inputs& in) { return layer_norm(in[0], in[1], in[2], 1e-5); },
+                   {r({70, 2, 5}), r({5}, 2), r({5}, 3)});
+  expect_gradients([](const Inputs& in) { return layer_norm(in[0], {}, {}, 1e-5); }, {r({3, 9})});
+  expect_gradients([](const Inputs& in) { return layer_norm(in[0], {}, in[1], 1e-5); },
+                   {r({3, 4}), r({4}, 2)});
+}
+
 TEST(OpGradient, exp) {
   expect_gradients([](const Inputs& in) { return exp(in[0]); }, {r({4, 5})});
 }
@@ -249,14 +261,21 @@ TEST(OpGradient, heads) {
 }
 
 TEST(OpGradient, dot_product_attention) {
-  expect_gradients(
-      [](const Inputs& in) {
-        Attended out = dot_product_attention(
-            heads(in[0]), heads(in[1]), heads(in[2]),
-            {.mask = Mask::from_lengths({4, 2}, 4).and_causal(), .weights = true});
-        return std::vector<Variable>{out.context, out.weights};
-      },
-      {r({2, 4, 3, 3}), r({2, 2, 4, 3}, 2), r({2, 2, 4, 2}, 3)});
+  Mask padded = Mask::from_lengths({4, 2}, 4), holes(2, 4, {1, 0, 1, 1, 0, 1, 1, 0});
+  for (AttentionWay way : {AttentionWay::kMaterialised, AttentionWay::kBlockwise})
+    for (const Mask& mask : {Mask(), padded, holes, Mask::causal(), padded.and_causal()})
+      for (double dropout : {0.0, 0.3})
+        expect_gradients(
+            [&](const Inputs& in) {
+              Attended out = dot_product_attention(heads(in[0]), heads(in[1]), heads(in[2]),
+                                                   {.mask = mask,
+                                                    .way = way,
+                                                    .weights = true,
+                                                    .dropout = dropout,
+                                                    .key = {.seed = 5}});
+              return std::vector<Variable>{out.context, out.weights};
+            },
+            {r({2, 4, 3, 3}), r({2, 2, 4, 3}, 2), r({2, 2, 4, 2}, 3)});
 }
 
 TEST(OpGradient, additive_attention) {

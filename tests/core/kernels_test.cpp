@@ -9,6 +9,7 @@
 #include "core/kernels/elementwise.h"
 #include "core/kernels/gates.h"
 #include "core/kernels/softmax.h"
+#include "core/kernels/vector.h"
 #include "support/random_tensor.h"
 
 namespace lookback {

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Finds the coefficients of the rational tanh in math-inl.h.
+"""Finds the coefficients of the rational tanh and erf in math-inl.h: fit_rational.py tanh|erf
 
-tanh(x) = x P(x^2) / Q(x^2) on [0, 9], relative error weighted, by iterated weighted least squares
-(Lawson's method on Loeb's linearised problem) at Chebyshev nodes. Past 9 a float's tanh is 1.
+f(x) = x P(x^2) / Q(x^2) on [0, LIMIT], relative error weighted, by iterated weighted least squares
+(Lawson's method on Loeb's linearised problem) at Chebyshev nodes. Past the limit a float's f is 1.
 Prints the coefficients, lowest power first, and the largest relative error of the float evaluation.
 """
+import math
+import sys
+
 import numpy as np
 
-LIMIT, P, Q = 9.0, 4, 4  # degrees in x^2; Q[0] = 1
+NAME = sys.argv[1]
+# P, Q: degrees in x^2; Q[0] = 1
+FUNCTION, LIMIT, P, Q = {"tanh": (np.tanh, 9.0, 4, 4), "erf": (np.vectorize(math.erf), 4.0, 5, 5)}[NAME]
 
 n = 4000
 x = LIMIT * 0.5 * (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n))
-u, f = x * x, np.tanh(x) / x
+u, f = x * x, FUNCTION(x) / x
 scale = LIMIT * LIMIT
 v = u / scale  # well-conditioned powers
 weight = np.ones(n)
@@ -46,9 +51,9 @@ def evaluate(x32):
     return np.clip(x32 * top / bottom, np.float32(-1), np.float32(1))
 
 
-grid = np.concatenate([np.linspace(-12, 12, 4000001), 10.0 ** np.linspace(-30, 0, 100001)]).astype(np.float32)
+grid = np.concatenate([np.linspace(-LIMIT * 4 / 3, LIMIT * 4 / 3, 2000001), 10.0 ** np.linspace(-30, 0, 100001)]).astype(np.float32)
 grid = grid[grid != 0]
-exact = np.tanh(grid.astype(np.float64))
+exact = FUNCTION(grid.astype(np.float64))
 print("largest relative error, float:", np.max(np.abs(evaluate(grid) / exact - 1)))
 print("largest value:", np.max(np.abs(evaluate(grid))))
 for name, values in (("P", p), ("Q", q)):

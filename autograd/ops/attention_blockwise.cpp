@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "autograd/ops/attention_problem.h"
+#include "core/kernels/softmax.h"
+#include "core/kernels/vector.h"
+#include "core/threads.h"
+
+// Scores exist for one block of queries and keys at a time. Forward runs through a query's keys once
+// and carries the largest score m, l = sum e^(score - m), and the context times l, which are
+// rescaled whenever m grows (Milakov and Gimelshein, 2018); backward has log l + m and so works out
+// each weight again, e^(score - (m + log l)).
+
+namespace lookback {
+namespace {
+
+constexpr int64_t kQueries = 128, kKeys = 256;
+constexpr Real kNothing = -std::numeric_limits<Real>::infinity();
+
+/// e^(scale x - shift) over the keys of one block that the query may see, 0 at all others; the sum.
+Real block_weights(const AttentionProblem& p, const GroupKeys& group, int64_t t, int64_t first,
+                   int64_t keys, Real shift, Real* row) {
+  int64_t seen = std::clamp<int64_t>(p.seen(group, t) - first, 0, keys);
+  if (shift == kNothing) seen = 0;
+  std::fill(row + seen, row + keys, Real{0});
+  if (!group.holes) return kernels::exp_sum(row, p.scale, shift, row, seen);
+  Real sum = 0;
+  for (int64_t s = 0; s < seen; ++s)
+    sum += row[s] = group.holes[first + s] ? std::exp(p.scale * row[s] - shift) : Real{0};
+  return sum;
+}
+
+Real block_largest(const AttentionProblem& p, const GroupKeys& group, int64_t t, int64_t first,
+                   int64_t keys, const Real* row) {
+  int64_t seen = std::clamp<int64_t>(p.seen(group, t) - first, 0, keys);
+  if (!group.holes) return p.scale * kernels::largest(row, seen);
+  Real largest = kNothing;
+  for (int64_t s = 0; s < seen; ++s)
+    if (group.holes[first + s]) largest = std::max(largest, p.scale * row[s]);
+  return largest;
+}
+
+/// Scores of a block of queries against keys [first, first + keys), into `out` with kKeys a row.
+void block_scores(const MatrixView& queries, const GroupKeys& group, int64_t first, int64_t keys,
+                  Real* out) {
+  MatrixView some = group.keys;
+  some.data += first * some.stride;
+  multiply_transposed(queries, some, keys, {out, queries.rows, keys, kKeys});
+}
+
+/// Rows [first, ...) of a matrix.
+MatrixView from(MatrixView m, int64_t first) {
+  m.data += first * m.stride;
+  m.rows -= first;
+  return m;
+}
+
+std::vector<Random> block_draws(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
+                                int64_t rows) {
+  std::vector<Random> out;
+  for (int64_t r = 0; r < rows && p.dropout > 0; ++r) out.push_back(p.draws(b, h, t + r));
+  return out;
+}
+
+void forward_block(const AttentionProblem& p, const GroupKeys& group, int64_t b, int64_t h,
+                   int64_t t, AttentionProblem::Block block, Tensor& context, Real* log_sums,
+                   Real* scores) {
+  MutableMatrix out = p.context_rows(context, b, h, t, block.rows);
+  for (int64_t r = 0; r < block.rows; ++r) std::fill_n(out.data + r * out.stride, p.V, Real{0});
+  std::vector<Real> largest(static_cast<size_t>(block.rows), kNothing),
+      sum(static_cast<size_t>(block.rows), 0);
+  std::vector<Random> draws = block_draws(p, b, h, t, block.rows);
+  MatrixView queries = p.queries(b, h, t, block.rows);
+  for (int64_t first = 0; first < block.keys; first += kKeys) {
+    int64_t keys = std::min(kKeys, block.keys - first);
+    block_scores(queries, group, first, keys, scores);
+    for (int64_t r = 0; r < block.rows; ++r) {
+      size_t at = static_cast<size_t>(r);
+      Real* row = scores + r * kKeys;
+      Real top = std::max(largest[at], block_largest(p, group, t + r, first, keys, row));
+      Real shrink = largest[at] == kNothing ? Real{0} : std::exp(largest[at] - top);
+      sum[at] = sum[at] * shrink + block_weights(p, group, t + r, first, keys, top, row);
+      if (shrink != 1)
+        for (int64_t c = 0; c < p.V; ++c) out.data[r * out.stride + c] *= shrink;
+      largest[at] = top;
+      if (p.dropout > 0) drop_row(p.dropout, draws[at], row, keys);
+    }
+    multiply({scores, block.rows, keys, kKeys}, from(group.values, first), out, true);
+  }
+  for (int64_t r = 0; r < block.rows; ++r) {
+    size_t at = static_cast<size_t>(r);
+    log_sums[r] = largest[at] == kNothing ? kNothing : largest[at] + std::log(sum[at]);
+    if (largest[at] != kNothing)
+      for (int64_t c = 0; c < p.V; ++c) out.data[r * out.stride + c] /= sum[at];
+  }
+}
+
+/// The weights that were asked for, from the scores once more; (rows, S) each.
+void write_weights(const AttentionProblem& p, const GroupKeys& group, int64_t b, int64_t h,
+                   int64_t t, AttentionProblem::Block block, const Real* log_sums, Real* scores,
+                   Real* weights) {
+  for (int64_t first = 0; first < block.keys; first += kKeys) {
+    int64_t keys = std::min(kKeys, block.keys - first);
+    block_scores(p.queries(b, h, t, block.rows), group, first, keys, scores);
+    for (int64_t r = 0; r < block.rows; ++r) {
+      block_weights(p, group, t + r, first, keys, log_sums[r], scores + r * kKeys);
+      std::copy_n(scores + r * kKeys, keys, weights + r * p.S + first);
+    }
+  }
+  for (int64_t r = 0; r < block.rows; ++r)
+    std::fill(weights + r * p.S + block.keys, weights + (r + 1) * p.S, Real{0});
+}
+
+std::vector<GroupKeys> all_keys(const AttentionProblem& p) {
+  std::vector<GroupKeys> out(static_cast<size_t>(p.B * p.G));
+  parallel_for(p.B * p.G, p.grain(1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      out[static_cast<size_t>(i)] = p.group_keys(i / p.G, i % p.G);
+  });
+  return out;
+}
+
+}  // namespace
+
+void blockwise_forward(const AttentionProblem& p, Tensor& context, Tensor& log_sums,
+                       Tensor& weights) {
+  std::vector<GroupKeys> groups = all_keys(p);
+  int64_t blocks = (p.T + kQueries - 1) / kQueries;
+  parallel_tasks(p.B * p.H * blocks, [&](int64_t i) {
+    int64_t b = i / blocks / p.H, h = i / blocks % p.H;
+    const GroupKeys& group = groups[static_cast<size_t>(b * p.G + h / p.group())];
+    Tensor scores({std::min(kQueries, p.T), kKeys});
+    int64_t t = i % blocks * kQueries, end = std::min(p.T, t + kQueries);
+    while (t < end) {
+      AttentionProblem::Block block = p.block(group, t, end - t);
+      Real* sums = log_sums.data() + (b * p.H + h) * p.T + t;
+      forward_block(p, group, b, h, t, block, context, sums, scores.data());
+      if (weights.defined())
+        write_weights(p, group, b, h, t, block, sums, scores.data(),
+                      weights.data() + ((b * p.H + h) * p.T + t) * p.S);
+      t += block.rows;
+    }
+  });
+}
+
+namespace {
+
+/// One sentence's group in backward: what its blocks share.
+struct Backward {
+  const AttentionProblem& p;
+  const AttentionGradients& g;
+  const GroupKeys& group;
+  int64_t b, kv;
+  Tensor weights, dropped, d;  // (kQueries, kKeys) each
+
+  /// What reaches a block of queries; `inner` = sum_s w_s dw_s of each.
+  void run(int64_t h, int64_t t, AttentionProblem::Block block, const Real* log_sums,
+           const Real* inner) {
+    MatrixView queries = p.queries(b, h, t, block.rows);
+    MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
+    std::vector<Random> draws = block_draws(p, b, h, t, block.rows);
+    for (int64_t first = 0; first < block.keys; first += kKeys) {
+      int64_t keys = std::min(kKeys, block.keys - first);
+      block_scores(queries, group, first, keys, weights.data());
+      multiply_transposed(of_context, from(group.values, first), keys,
+                          {d.data(), block.rows, keys, kKeys});
+      for (int64_t r = 0; r < block.rows; ++r) {
+        Real *weight = weights.data() + r * kKeys, *row = d.data() + r * kKeys;
+        block_weights(p, group, t + r, first, keys, log_sums[r], weight);
+        if (p.dropout > 0) {
+          Random again = draws[static_cast<size_t>(r)];
+          std::copy_n(weight, keys, dropped.data() + r * kKeys);
+          drop_row(p.dropout, draws[static_cast<size_t>(r)], dropped.data() + r * kKeys, keys);
+          drop_row(p.dropout, again, row, keys);
+        }
+        if (g.of_weights.defined()) {
+          const Real* more = g.of_weights.data() + ((b * p.H + h) * p.T + t + r) * p.S + first;
+          for (int64_t s = 0; s < keys; ++s) row[s] += more[s];
+        }
+        // What may not be seen has weight 0, but its product may be no number.
+        for (int64_t s = 0; s < keys; ++s)
+          row[s] = weight[s] == 0 ? Real{0} : p.scale * weight[s] * (row[s] - inner[r]);
+      }
+      MatrixView used{p.dropout > 0 ? dropped.data() : weights.data(), block.rows, keys, kKeys};
+      MatrixView ready{d.data(), block.rows, keys, kKeys};
+      if (g.values)
+        add_transposed_product(used, of_context,
+                               {g.values + p.v.at(b, kv) + first * p.v.row, keys, p.V, p.v.row});
+      if (g.query)
+        multiply(ready, from(group.keys, first),
+                 {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row}, true);
+      if (g.keys)
+        add_transposed_product(ready, queries,
+                               {g.keys + p.k.at(b, kv) + first * p.k.row, keys, p.K, p.k.row});
+    }
+  }
+};
+
+}  // namespace
+
+void blockwise_backward(const AttentionProblem& p, const Tensor& context, const Tensor& log_sums,
+                        const Tensor& weights, const AttentionGradients& g) {
+  std::vector<GroupKeys> groups = all_keys(p);
+  // A sum over keys of weight times gradient: context . its gradient, for the context is the
+  // weighted sum; and the share of the weights themselves.
+  Tensor inner({p.B, p.H, p.T});
+  parallel_for(p.B * p.H, p.grain(1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t t = 0; t < p.T; ++t) {
+        Real sum = kernels::dot(p.context_rows(context, i / p.H, i % p.H, t, 1).data,
+                                p.context_rows(g.of_context, i / p.H, i % p.H, t, 1).data, p.V);
+        int64_t row = (i * p.T + t) * p.S;
+        if (g.of_weights.defined())
+          sum += kernels::dot(weights.data() + row, g.of_weights.data() + row, p.S);
+        inner.data()[i * p.T + t] = sum;
+      }
+  });
+  // The heads of a group add into the same keys, one after the other.
+  parallel_tasks(p.B * p.G, [&](int64_t i) {
+    Shape shape{std::min(kQueries, p.T), kKeys};
+    Backward work{p,
+                  g,
+                  groups[static_cast<size_t>(i)],
+                  i / p.G,
+                  i % p.G,
+                  Tensor(shape),
+                  p.dropout > 0 ? Tensor(shape) : Tensor(),
+                  Tensor(shape)};
+    for (int64_t h = work.kv * p.group(); h < (work.kv + 1) * p.group(); ++h)
+      for (int64_t t = 0; t < p.T;) {
+        AttentionProblem::Block block = p.block(work.group, t, kQueries);
+        int64_t at = (work.b * p.H + h) * p.T + t;
+        work.run(h, t, block, log_sums.data() + at, inner.data() + at);
+        t += block.rows;
+      }
+  });
+}
+
+}  // namespace lookback

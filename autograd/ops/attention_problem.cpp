@@ -1,0 +1,126 @@
+#include "autograd/ops/attention_problem.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/kernels/vector.h"
+
+namespace lookback {
+
+HeadView view(const Heads& heads) {
+  const Shape& shape = heads.x.shape();
+  if (shape.rank() == 4)
+    return {.offset = 0,
+            .batch = shape[1] * shape[2] * shape[3],
+            .head = shape[2] * shape[3],
+            .row = shape[3]};
+  return {
+      .offset = heads.column, .batch = shape[1] * shape[2], .head = heads.size, .row = shape[2]};
+}
+
+namespace {
+
+/// The rows of a matrix, with zeros where the mask has a hole.
+Tensor without_holes(const MatrixView& m, const uint8_t* allowed) {
+  Tensor out({m.rows, m.columns});
+  for (int64_t s = 0; s < m.rows; ++s) {
+    Real* to = out.data() + s * m.columns;
+    if (allowed[s])
+      std::copy_n(m.data + s * m.stride, m.columns, to);
+    else
+      std::fill_n(to, m.columns, Real{0});
+  }
+  return out;
+}
+
+bool all_finite(const MatrixView& m) {
+  // x * 0 is 0 for what is finite, else NaN; a sum of products shows it without a branch an element.
+  Real sum = 0;
+  for (int64_t s = 0; s < m.rows; ++s)
+    sum += kernels::dot_with_zero(m.data + s * m.stride, m.columns);
+  return sum == 0;
+}
+
+}  // namespace
+
+GroupKeys AttentionProblem::group_keys(int64_t b, int64_t g) const {
+  GroupKeys out;
+  out.visible = S;
+  if (mask.defined()) {
+    const uint8_t* allowed = mask.row(b);
+    while (out.visible > 0 && !allowed[out.visible - 1]) --out.visible;
+    if (std::find(allowed, allowed + out.visible, uint8_t{0}) != allowed + out.visible)
+      out.holes = allowed;
+  }
+  out.keys = {keys.data() + k.at(b, g), out.visible, K, k.row};
+  out.values = {values.data() + v.at(b, g), out.visible, V, v.row};
+  if (out.holes) {
+    out.copied_keys = without_holes(out.keys, out.holes);
+    out.copied_values = without_holes(out.values, out.holes);
+    out.keys = matrix(out.copied_keys.data(), out.visible, K);
+    out.values = matrix(out.copied_values.data(), out.visible, V);
+  }
+  // A product with a weight of 0 would carry a NaN of the future into the past.
+  if (mask.is_causal() && T > 1) out.finite = all_finite(out.keys) && all_finite(out.values);
+  return out;
+}
+
+AttentionProblem::Block AttentionProblem::block(const GroupKeys& group, int64_t t,
+                                                int64_t most) const {
+  int64_t rows = group.finite ? std::min(most, T - t) : 1;
+  return {rows, seen(group, t + rows - 1)};
+}
+
+Random AttentionProblem::draws(int64_t b, int64_t h, int64_t t) const {
+  RandomKey own = key;
+  own.purpose = mix(
+      {.seed = key.purpose, .purpose = static_cast<uint64_t>(h), .step = static_cast<uint64_t>(t)});
+  own.index += static_cast<uint64_t>(b);
+  return Random(own);
+}
+
+int64_t AttentionProblem::grain(int64_t rows) const {
+  return std::max<int64_t>(1, (1 << 15) / (rows * S * (K + V) + 1));
+}
+
+void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first,
+                         const MutableMatrix& c) {
+  if (a.rows == 1) {
+    for (int64_t s = 0; s < first; ++s)
+      c.data[s] = kernels::dot(a.data, b.data + s * b.stride, a.columns);
+    return;
+  }
+  MatrixView rows = b;
+  rows.rows = first;
+  gemm(a, transposed(rows), c);
+}
+
+void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c, bool accumulate) {
+  if (a.rows == 1) {
+    if (!accumulate) std::fill_n(c.data, c.columns, Real{0});
+    for (int64_t s = 0; s < a.columns; ++s)
+      if (a.data[s] != 0) kernels::add_scaled(a.data[s], b.data + s * b.stride, c.data, c.columns);
+    return;
+  }
+  MatrixView rows = b;
+  rows.rows = a.columns;
+  gemm(a, rows, c, {.accumulate = accumulate});
+}
+
+void add_transposed_product(const MatrixView& a, const MatrixView& b, const MutableMatrix& c) {
+  if (a.rows == 1) {
+    for (int64_t s = 0; s < a.columns; ++s)
+      if (a.data[s] != 0) kernels::add_scaled(a.data[s], b.data, c.data + s * c.stride, c.columns);
+    return;
+  }
+  MutableMatrix rows = c;
+  rows.rows = a.columns;
+  gemm(transposed(a), b, rows, {.accumulate = true});
+}
+
+void drop_row(double p, Random& random, Real* row, int64_t count) {
+  Real keep = static_cast<Real>(1 / (1 - p));
+  for (int64_t s = 0; s < count; ++s) row[s] *= random.bits() * 0x1.0p-32 < p ? 0 : keep;
+}
+
+}  // namespace lookback

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <vector>
+
+#include "autograd/ops.h"
+#include "core/gemm.h"
+
+namespace lookback {
+
+// What the two ways of dot_product_attention() share. All matrices are rows of one head, `row`
+// elements apart; T == 1 and the like run on vector kernels, all else on gemm().
+
+/// One head's rows in a tensor of either form of Heads.
+struct HeadView {
+  int64_t offset = 0, batch = 0, head = 0, row = 0;  ///< elements
+
+  int64_t at(int64_t b, int64_t h) const { return offset + b * batch + h * head; }
+};
+HeadView view(const Heads& heads);
+
+/// The keys and values of one sentence and group, as far as any query may see them.
+struct GroupKeys {
+  MatrixView keys{}, values{};  ///< (visible, K), (visible, Kv); zero where a hole of the mask is
+  int64_t visible = 0;          ///< up to the last key that padding allows
+  const uint8_t* holes = nullptr;  ///< the sentence's flags, where they are no plain prefix
+  bool finite = true;              ///< else queries must be taken one by one under causality
+  Tensor copied_keys, copied_values;
+};
+
+struct AttentionProblem {
+  int64_t B, H, G, T, S, K, V;  ///< V: units of a value's head
+  Real scale;
+  Mask mask;
+  double dropout;
+  RandomKey key;
+  Tensor query, keys, values;  ///< whole tensors
+  HeadView q, k, v;
+  Shape context_shape;
+  HeadView context;  ///< of a tensor of context_shape
+
+  int64_t group() const { return H / G; }  ///< query heads that share keys
+  /// The rows of head h of sentence b, from row t on.
+  MatrixView queries(int64_t b, int64_t h, int64_t t, int64_t rows) const {
+    return {query.data() + q.at(b, h) + t * q.row, rows, K, q.row};
+  }
+  MutableMatrix context_rows(Tensor& x, int64_t b, int64_t h, int64_t t, int64_t rows) const {
+    return {x.data() + context.at(b, h) + t * context.row, rows, V, context.row};
+  }
+  MatrixView context_rows(const Tensor& x, int64_t b, int64_t h, int64_t t, int64_t rows) const {
+    return {x.data() + context.at(b, h) + t * context.row, rows, V, context.row};
+  }
+  GroupKeys group_keys(int64_t b, int64_t g) const;
+  /// Queries from t on that may be worked on together, at most `most`, and how many keys the last
+  /// of them sees.
+  struct Block {
+    int64_t rows, keys;
+  };
+  Block block(const GroupKeys& group, int64_t t, int64_t most) const;
+  /// Keys that query t may see, holes not counted: [0, n).
+  int64_t seen(const GroupKeys& group, int64_t t) const {
+    return std::min(group.visible, mask.visible(t, T, S));
+  }
+  /// The draws of one query's dropout, key after key.
+  Random draws(int64_t b, int64_t h, int64_t t) const;
+  /// Pieces of work that make a thread's while, each of `rows` queries against all keys.
+  int64_t grain(int64_t rows) const;
+};
+
+/// Gradients to be added into; null where none is wanted. `context` as the result, `weights`
+/// (B, H, T, S) or undefined.
+struct AttentionGradients {
+  Tensor of_context, of_weights;
+  Real *query = nullptr, *keys = nullptr, *values = nullptr;
+};
+
+/// Forward: fills `context`, and `weights` (B, H, T, S).
+void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& weights);
+void materialised_backward(const AttentionProblem& p, const Tensor& weights,
+                           const AttentionGradients& g);
+/// Forward: fills `context`, `log_sums` (B, H, T): log sum_s e^(score), -infinity where nothing may
+/// be seen; and `weights` where it is defined.
+void blockwise_forward(const AttentionProblem& p, Tensor& context, Tensor& log_sums,
+                       Tensor& weights);
+void blockwise_backward(const AttentionProblem& p, const Tensor& context, const Tensor& log_sums,
+                        const Tensor& weights, const AttentionGradients& g);
+
+/// C = A B^T, C (+)= A B, C += A^T B; a single row of A on vector kernels. `first` rows of B alone.
+void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first,
+                         const MutableMatrix& c);
+void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c, bool accumulate);
+void add_transposed_product(const MatrixView& a, const MatrixView& b, const MutableMatrix& c);
+
+/// Multiplies each weight by 0 or 1 / (1 - p), in place, as `random` draws.
+void drop_row(double p, Random& random, Real* row, int64_t count);
+
+}  // namespace lookback
