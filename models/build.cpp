@@ -2,6 +2,8 @@
 
 #include "models/recurrent_decoder.h"
 #include "models/recurrent_encoder.h"
+#include "models/transformer_decoder.h"
+#include "models/transformer_encoder.h"
 
 namespace lookback {
 namespace {
@@ -48,12 +50,35 @@ DecoderMaker recurrent_decoder(Section& section, Section& model, const DecoderSe
   };
 }
 
+EncoderPlan transformer_encoder(Section& section, Section& model) {
+  TransformerOptions options;
+  read(section, model, options);
+  return {.memory = {.states = options.width, .layers = 0, .embedding = options.width},
+          .make = [options](int64_t words) {
+            return std::make_unique<TransformerEncoder>(options, words);
+          }};
+}
+
+DecoderMaker transformer_decoder(Section& section, Section& model, const DecoderSetting& setting) {
+  TransformerOptions options;
+  read(section, model, options);
+  Section attention = model.section("attention");
+  std::string type = "none";
+  attention.read_choice("type", type, {"none"});
+  check_tie(model, setting, options.width, options.width, "its width");
+  bool tie = setting.tie != Tie::kNone;
+  return [=, memory = setting.memory](int64_t words, const Variable& source_vectors) {
+    return std::make_unique<TransformerDecoder>(options, memory, tie, words, source_vectors);
+  };
+}
+
 }  // namespace
 
 Registry<EncoderFactory>& encoders() {
   static Registry<EncoderFactory> registry = [] {
     Registry<EncoderFactory> r("encoder");
     r.add("recurrent", "embedding and recurrent layers, one or both directions", recurrent_encoder);
+    r.add("transformer", "layers of self-attention (Vaswani et al., 2017)", transformer_encoder);
     return r;
   }();
   return registry;
@@ -63,6 +88,8 @@ Registry<DecoderFactory>& decoders() {
   static Registry<DecoderFactory> registry = [] {
     Registry<DecoderFactory> r("decoder");
     r.add("recurrent", "recurrent layers with a fixed context or an attention", recurrent_decoder);
+    r.add("transformer", "layers of causal self-attention and cross-attention",
+          transformer_decoder);
     return r;
   }();
   return registry;

@@ -44,6 +44,7 @@ const std::vector<Case> kCases = {
     {"bench/toy.yaml", kNarrow},
     {"copy_bahdanau.yaml", kShort},
     {"copy_fixed.yaml", kShort},
+    {"copy_transformer.yaml", kShort},
     {"multi30k_bahdanau.yaml", kNarrowText, 150},
     {"reverse_bahdanau.yaml", kShort},
 };
