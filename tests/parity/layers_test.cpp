@@ -1,4 +1,5 @@
 #include "nn/embedding.h"
+#include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/recurrent.h"
 #include "parity/parity.h"
@@ -64,6 +65,14 @@ TEST(Parity, Linear) {
     c.result("output", layer(c.input("x")));
     c.expect_gradients();
   }
+}
+
+TEST(Parity, LayerNorm) {
+  Parity c("layer_norm");
+  LayerNorm norm({.size = 6});
+  c.load(norm);
+  c.result("output", norm(c.input("x")));
+  c.expect_gradients();
 }
 
 }  // namespace

@@ -19,22 +19,19 @@ def causal(positions):
     return torch.ones(positions, positions).triu(1).bool()
 
 
-def attention(case, keys=None, key_width=WIDTH, value_width=WIDTH, bias=True, padded=False, masked=False):
-    """Of x to itself, or to `keys` positions of a memory."""
-    module = exact(nn.MultiheadAttention(WIDTH, HEADS, bias=bias, kdim=key_width, vdim=value_width, batch_first=True))
-    inputs = {"query": draw(3, keys and 4 or 5, WIDTH).requires_grad_()}
-    key = value = inputs["query"]
+def attention(case, keys=None, memory=WIDTH, bias=True, padded=False, masked=False):
+    """Of the query to itself, or to `keys` positions of something else, `memory` wide."""
+    module = exact(nn.MultiheadAttention(WIDTH, HEADS, bias=bias, kdim=memory, vdim=memory, batch_first=True))
+    inputs = {"query": draw(3, 4 if keys else 5, WIDTH).requires_grad_()}
+    key = inputs["query"]
     if keys:
-        key = inputs["key"] = draw(3, keys, key_width).requires_grad_()
-        value = key
-        if value_width != key_width:
-            value = inputs["value"] = draw(3, keys, value_width).requires_grad_()
+        key = inputs["memory"] = draw(3, keys, memory).requires_grad_()
     if padded:
         inputs["lengths"] = SOURCE
     output, weights = module(
         inputs["query"],
         key,
-        value,
+        key,
         key_padding_mask=padding(SOURCE) if padded else None,
         attn_mask=causal(5) if masked else None,
         average_attn_weights=False,
@@ -43,9 +40,7 @@ def attention(case, keys=None, key_width=WIDTH, value_width=WIDTH, bias=True, pa
 
 
 def layer_options(norm_first, activation):
-    return dict(
-        dim_feedforward=INNER, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first
-    )
+    return dict(dim_feedforward=INNER, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first)
 
 
 def encoder_layer(case, norm_first, activation):
@@ -119,8 +114,9 @@ def make():
     attention("attention_padded_causal", padded=True, masked=True)
     attention("attention_cross", keys=5)
     attention("attention_cross_padded", keys=5, padded=True)
-    attention("attention_other_widths", keys=5, key_width=6, value_width=10, padded=True)
-    attention("attention_other_widths_no_bias", keys=5, key_width=6, value_width=10, bias=False)
+    attention("attention_cross_no_bias", keys=5, bias=False)
+    attention("attention_wider_memory", keys=5, memory=10, padded=True)
+    attention("attention_narrower_memory_no_bias", keys=5, memory=6, bias=False)
     for norm in ("pre", "post"):
         for activation in ("relu", "gelu"):
             encoder_layer(f"encoder_layer_{norm}_{activation}", norm == "pre", activation)
