@@ -5,13 +5,17 @@
     build/lookback evaluate reverse.safetensors
     echo "a b c d" | build/lookback translate reverse.safetensors
 
-What a model needs to be opened by lookback: parameters under lookback's names (open_in_pytorch.py says which they
-are; its modules have them already), float32, and three texts beside them:
+With `--model gru` it is a recurrent model with attention, else nn.Transformer.
+
+What a file needs to be opened by lookback: parameters in float32 under lookback's names (modules.py says which they
+are), and in its header's __metadata__ these texts:
+    format              lookback
     config              YAML (JSON is YAML too): what the model is made of, and on what data lookback's `evaluate`
                         shall measure it. Keys that are left out have lookback's defaults; train.steps must be
                         there, though nothing trains any more.
     source_vocabulary,  JSON lists of words: <pad> <unk> <bos> <eos>, then the model's own, in the order of the
     target_vocabulary   rows of its tables. For the data of a built-in task they are the task's symbols.
+    step                how many steps it was trained
 """
 
 import argparse
@@ -21,11 +25,15 @@ import struct
 import torch
 from torch.nn.functional import cross_entropy
 
-from open_in_pytorch import BEGIN, END, MARKS, build
+from modules import build
+from open_in_pytorch import BEGIN, END, MARKS
 
 LETTERS = "abcdefgh"
 SHORTEST, LONGEST = 1, 6
+SIDE = {"type": "transformer", "width": 32, "heads": 4, "feed_forward": 64, "layers": 2, "norm": "pre",
+        "activation": "relu", "positions": "sinusoidal"}
 MODELS = {
+    "transformer": {"encoder": SIDE, "decoder": SIDE},
     "gru": {
         "encoder": {"type": "recurrent", "cell": "gru", "embedding": 16, "hidden": 32, "layers": 1,
                     "bidirectional": True},
@@ -79,7 +87,7 @@ def write_model(path, parameters, texts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("output", help="the model file to write")
-    parser.add_argument("--model", choices=MODELS, default="gru")
+    parser.add_argument("--model", choices=MODELS, default="transformer")
     parser.add_argument("--steps", type=int, default=600)
     arguments = parser.parse_args()
     torch.manual_seed(1)
