@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -80,7 +81,9 @@ void forward_block(const AttentionProblem& p, const GroupKeys& group, int64_t b,
       Real* row = scores + r * kKeys;
       Real top = std::max(largest[at], block_largest(p, group, t + r, first, keys, row));
       Real shrink = largest[at] == kNothing ? Real{0} : std::exp(largest[at] - top);
-      sum[at] = sum[at] * shrink + block_weights(p, group, t + r, first, keys, top, row);
+      // Scores of minus infinity alone, or of NaN, have no largest to be measured by.
+      Real shift = top == kNothing ? Real{0} : top;
+      sum[at] = sum[at] * shrink + block_weights(p, group, t + r, first, keys, shift, row);
       if (shrink != 1)
         for (int64_t c = 0; c < p.V; ++c) out.data[r * out.stride + c] *= shrink;
       largest[at] = top;
@@ -90,9 +93,13 @@ void forward_block(const AttentionProblem& p, const GroupKeys& group, int64_t b,
   }
   for (int64_t r = 0; r < block.rows; ++r) {
     size_t at = static_cast<size_t>(r);
-    log_sums[r] = largest[at] == kNothing ? kNothing : largest[at] + std::log(sum[at]);
-    if (largest[at] != kNothing)
-      for (int64_t c = 0; c < p.V; ++c) out.data[r * out.stride + c] /= sum[at];
+    if (!p.sees_any(group, t + r)) {
+      log_sums[r] = kNothing;
+      continue;
+    }
+    log_sums[r] =
+        sum[at] > 0 ? largest[at] + std::log(sum[at]) : std::numeric_limits<Real>::quiet_NaN();
+    for (int64_t c = 0; c < p.V; ++c) out.data[r * out.stride + c] /= sum[at];
   }
 }
 
@@ -114,7 +121,7 @@ void write_weights(const AttentionProblem& p, const GroupKeys& group, int64_t b,
 
 std::vector<GroupKeys> all_keys(const AttentionProblem& p) {
   std::vector<GroupKeys> out(static_cast<size_t>(p.B * p.G));
-  parallel_for(p.B * p.G, p.grain(1), [&](int64_t begin, int64_t end) {
+  over_pieces(p.B * p.G, p.grain(1), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       out[static_cast<size_t>(i)] = p.group_keys(i / p.G, i % p.G);
   });
@@ -150,13 +157,29 @@ namespace {
 struct Backward {
   const AttentionProblem& p;
   const AttentionGradients& g;
-  const GroupKeys& group;
+  GroupKeys group;
   int64_t b, kv;
   Tensor weights, dropped, d;  // (kQueries, kKeys) each
 
-  /// What reaches a block of queries; `inner` = sum_s w_s dw_s of each.
-  void run(int64_t h, int64_t t, AttentionProblem::Block block, const Real* log_sums,
-           const Real* inner) {
+  /// sum_s w_s dw_s of a query, w its weights: context . its gradient, for the context is the weighted
+  /// sum; and the share of the weights themselves.
+  Real inner(const Tensor& context, const Tensor& all_weights, int64_t h, int64_t t) const {
+    Real sum = kernels::dot(p.context_rows(context, b, h, t, 1).data,
+                            p.context_rows(g.of_context, b, h, t, 1).data, p.V);
+    int64_t row = ((b * p.H + h) * p.T + t) * p.S;
+    if (g.of_weights.defined())
+      sum += weight_gradient_sum(group, g.of_weights.data() + row, all_weights.data() + row,
+                                 p.seen(group, t));
+    return sum;
+  }
+
+  /// What reaches a block of queries.
+  void run(int64_t h, int64_t t, AttentionProblem::Block block, const Tensor& context,
+           const Tensor& log_sums_of_all, const Tensor& all_weights) {
+    const Real* log_sums = log_sums_of_all.data() + (b * p.H + h) * p.T + t;
+    std::array<Real, kQueries> inner_of;
+    for (int64_t r = 0; r < block.rows; ++r)
+      inner_of[static_cast<size_t>(r)] = inner(context, all_weights, h, t + r);
     MatrixView queries = p.queries(b, h, t, block.rows);
     MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
     std::vector<Random> draws = block_draws(p, b, h, t, block.rows);
@@ -174,13 +197,14 @@ struct Backward {
           drop_row(p.dropout, draws[static_cast<size_t>(r)], dropped.data() + r * kKeys, keys);
           drop_row(p.dropout, again, row, keys);
         }
-        if (g.of_weights.defined()) {
-          const Real* more = g.of_weights.data() + ((b * p.H + h) * p.T + t + r) * p.S + first;
-          for (int64_t s = 0; s < keys; ++s) row[s] += more[s];
-        }
+        int64_t seen = std::clamp<int64_t>(p.seen(group, t + r) - first, 0, keys);
+        if (g.of_weights.defined())
+          add_weight_gradient(group, g.of_weights.data() + ((b * p.H + h) * p.T + t + r) * p.S,
+                              first, seen, row);
+        kernels::softmax_gradient(weight, inner_of[static_cast<size_t>(r)], p.scale, row, seen);
         // What may not be seen has weight 0, but its product may be no number.
-        for (int64_t s = 0; s < keys; ++s)
-          row[s] = weight[s] == 0 ? Real{0} : p.scale * weight[s] * (row[s] - inner[r]);
+        clear_holes(group, first, seen, row);
+        std::fill(row + seen, row + keys, Real{0});
       }
       MatrixView used{p.dropout > 0 ? dropped.data() : weights.data(), block.rows, keys, kKeys};
       MatrixView ready{d.data(), block.rows, keys, kKeys};
@@ -201,39 +225,28 @@ struct Backward {
 
 void blockwise_backward(const AttentionProblem& p, const Tensor& context, const Tensor& log_sums,
                         const Tensor& weights, const AttentionGradients& g) {
-  std::vector<GroupKeys> groups = all_keys(p);
-  // A sum over keys of weight times gradient: context . its gradient, for the context is the
-  // weighted sum; and the share of the weights themselves.
-  Tensor inner({p.B, p.H, p.T});
-  parallel_for(p.B * p.H, p.grain(1), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t t = 0; t < p.T; ++t) {
-        Real sum = kernels::dot(p.context_rows(context, i / p.H, i % p.H, t, 1).data,
-                                p.context_rows(g.of_context, i / p.H, i % p.H, t, 1).data, p.V);
-        int64_t row = (i * p.T + t) * p.S;
-        if (g.of_weights.defined())
-          sum += kernels::dot(weights.data() + row, g.of_weights.data() + row, p.S);
-        inner.data()[i * p.T + t] = sum;
-      }
-  });
   // The heads of a group add into the same keys, one after the other.
-  parallel_tasks(p.B * p.G, [&](int64_t i) {
+  int64_t together = g.groups_together(p);
+  over_pieces(p.B * p.G, together, [&](int64_t begin, int64_t end) {
     Shape shape{std::min(kQueries, p.T), kKeys};
-    Backward work{p,
-                  g,
-                  groups[static_cast<size_t>(i)],
-                  i / p.G,
-                  i % p.G,
-                  Tensor(shape),
-                  p.dropout > 0 ? Tensor(shape) : Tensor(),
-                  Tensor(shape)};
-    for (int64_t h = work.kv * p.group(); h < (work.kv + 1) * p.group(); ++h)
-      for (int64_t t = 0; t < p.T;) {
-        AttentionProblem::Block block = p.block(work.group, t, kQueries);
-        int64_t at = (work.b * p.H + h) * p.T + t;
-        work.run(h, t, block, log_sums.data() + at, inner.data() + at);
-        t += block.rows;
-      }
+    Backward work{.p = p,
+                  .g = g,
+                  .group = {},
+                  .b = 0,
+                  .kv = 0,
+                  .weights = Tensor(shape),
+                  .dropped = p.dropout > 0 ? Tensor(shape) : Tensor(),
+                  .d = Tensor(shape)};
+    for (int64_t i = begin; i < end; ++i) {
+      work.b = i / p.G, work.kv = i % p.G;
+      work.group = p.group_keys(work.b, work.kv, g.of_context);
+      for (int64_t h = work.kv * p.group(); h < (work.kv + 1) * p.group(); ++h)
+        for (int64_t t = 0; t < p.T;) {
+          AttentionProblem::Block block = p.block(work.group, t, kQueries);
+          work.run(h, t, block, context, log_sums, weights);
+          t += block.rows;
+        }
+    }
   });
 }
 

@@ -3,7 +3,6 @@
 #include "autograd/ops/attention_problem.h"
 #include "core/kernels/softmax.h"
 #include "core/kernels/vector.h"
-#include "core/threads.h"
 
 namespace lookback {
 namespace {
@@ -24,7 +23,7 @@ void softmax_row(const AttentionProblem& p, const GroupKeys& group, int64_t t, R
     kernels::softmax(row, group.holes, row, seen);
   } else if (seen > 0) {
     Real sum = kernels::exp_sum(row, p.scale, p.scale * kernels::largest(row, seen), row, seen);
-    for (int64_t s = 0; s < seen; ++s) row[s] /= sum;
+    kernels::multiply(1 / sum, row, seen);
   }
   std::fill(row + seen, row + p.S, Real{0});
 }
@@ -33,7 +32,7 @@ void softmax_row(const AttentionProblem& p, const GroupKeys& group, int64_t t, R
 MatrixView dropped(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
                    const MatrixView& weights, Tensor& copy) {
   if (p.dropout == 0) return weights;
-  if (!copy.defined()) copy = Tensor({block_rows(p), p.S});
+  if (!copy.defined()) copy = Tensor({std::min(block_rows(p), p.T), p.S});
   for (int64_t r = 0; r < weights.rows; ++r) {
     Real* row = copy.data() + r * p.S;
     std::copy_n(weights.data + r * weights.stride, weights.columns, row);
@@ -43,82 +42,94 @@ MatrixView dropped(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
   return {copy.data(), weights.rows, weights.columns, p.S};
 }
 
-/// One sentence and group: all its heads, block by block of queries.
+/// All queries of one head, block by block.
 template <class Body>
-void over_blocks(const AttentionProblem& p, int64_t b, int64_t g, Body&& body) {
-  GroupKeys group = p.group_keys(b, g);
-  for (int64_t h = g * p.group(); h < (g + 1) * p.group(); ++h)
-    for (int64_t t = 0; t < p.T;) {
-      AttentionProblem::Block block = p.block(group, t, block_rows(p));
-      body(group, h, t, block);
-      t += block.rows;
-    }
+void over_blocks(const AttentionProblem& p, const GroupKeys& group, Body&& body) {
+  for (int64_t t = 0; t < p.T;) {
+    AttentionProblem::Block block = p.block(group, t, block_rows(p));
+    body(t, block);
+    t += block.rows;
+  }
 }
 
 }  // namespace
 
 void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& weights) {
-  parallel_for(p.B * p.G, p.grain(p.T * p.group()), [&](int64_t begin, int64_t end) {
-    Tensor copy;
-    for (int64_t i = begin; i < end; ++i)
-      over_blocks(p, i / p.G, i % p.G,
-                  [&](const GroupKeys& group, int64_t h, int64_t t, auto block) {
-                    int64_t b = i / p.G;
-                    Real* rows = weights.data() + ((b * p.H + h) * p.T + t) * p.S;
-                    multiply_transposed(p.queries(b, h, t, block.rows), group.keys, block.keys,
-                                        {rows, block.rows, block.keys, p.S});
-                    for (int64_t r = 0; r < block.rows; ++r)
-                      softmax_row(p, group, t + r, rows + r * p.S);
-                    multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy),
-                             group.values, p.context_rows(context, b, h, t, block.rows), false);
-                  });
+  over_pieces(p.B * p.H, p.grain(p.T), [&](int64_t begin, int64_t end) {
+    Tensor copy, passing;  // weights that nobody asked to keep
+    if (!weights.defined()) passing = Tensor({std::min(block_rows(p), p.T), p.S});
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t b = i / p.H, h = i % p.H;
+      GroupKeys group = p.group_keys(b, h / p.group());
+      over_blocks(p, group, [&](int64_t t, AttentionProblem::Block block) {
+        Real* rows = weights.defined() ? weights.data() + (i * p.T + t) * p.S : passing.data();
+        multiply_transposed(p.queries(b, h, t, block.rows), group.keys, block.keys,
+                            {rows, block.rows, block.keys, p.S});
+        for (int64_t r = 0; r < block.rows; ++r) softmax_row(p, group, t + r, rows + r * p.S);
+        multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy), group.values,
+                 p.context_rows(context, b, h, t, block.rows), false);
+      });
+    }
   });
 }
 
+namespace {
+
+/// Backward of one block of queries; `d` has room for its scores' gradient, with S a row.
+void backward_block(const AttentionProblem& p, const AttentionGradients& g, const GroupKeys& group,
+                    int64_t b, int64_t h, int64_t t, AttentionProblem::Block block,
+                    const Real* weights, Real* d, Tensor& copy) {
+  int64_t kv = h / p.group();
+  MatrixView rows{weights, block.rows, block.keys, p.S};
+  MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
+  if (g.values)
+    add_transposed_product(dropped(p, b, h, t, rows, copy), of_context,
+                           {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
+  if (!g.query && !g.keys) return;
+  // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
+  multiply_transposed(of_context, group.values, block.keys, {d, block.rows, block.keys, p.S});
+  for (int64_t r = 0; r < block.rows; ++r) {
+    Real* row = d + r * p.S;
+    int64_t seen = p.seen(group, t + r);
+    if (p.dropout > 0) {
+      Random random = p.draws(b, h, t + r);
+      drop_row(p.dropout, random, row, seen);
+    }
+    clear_holes(group, 0, seen, row);  // a value of zeros times a gradient that is no number
+    if (g.of_weights.defined())
+      add_weight_gradient(group, g.of_weights.data() + ((b * p.H + h) * p.T + t + r) * p.S, 0, seen,
+                          row);
+    const Real* weight = weights + r * p.S;
+    kernels::softmax_gradient(weight, kernels::dot(weight, row, seen), p.scale, row, seen);
+    clear_holes(group, 0, seen, row);
+    std::fill(row + seen, row + block.keys, Real{0});
+  }
+  MatrixView ready{d, block.rows, block.keys, p.S};
+  if (g.query)
+    multiply(ready, group.keys, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row},
+             true);
+  if (g.keys)
+    add_transposed_product(ready, p.queries(b, h, t, block.rows),
+                           {g.keys + p.k.at(b, kv), block.keys, p.K, p.k.row});
+}
+
+}  // namespace
+
 void materialised_backward(const AttentionProblem& p, const Tensor& weights,
                            const AttentionGradients& g) {
-  parallel_for(p.B * p.G, p.grain(p.T * p.group()), [&](int64_t begin, int64_t end) {
-    Tensor copy, scores({std::min(block_rows(p), p.T), p.S});
-    for (int64_t i = begin; i < end; ++i)
-      over_blocks(
-          p, i / p.G, i % p.G, [&](const GroupKeys& group, int64_t h, int64_t t, auto block) {
-            int64_t b = i / p.G, kv = i % p.G;
-            int64_t first = ((b * p.H + h) * p.T + t) * p.S;
-            MatrixView rows{weights.data() + first, block.rows, block.keys, p.S};
-            MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
-            if (g.values)
-              add_transposed_product(dropped(p, b, h, t, rows, copy), of_context,
-                                     {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
-            if (!g.query && !g.keys) return;
-            // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
-            MutableMatrix d{scores.data(), block.rows, block.keys, p.S};
-            multiply_transposed(of_context, group.values, block.keys, d);
-            for (int64_t r = 0; r < block.rows; ++r) {
-              Real* row = d.data + r * p.S;
-              const Real* weight = rows.data + r * p.S;
-              int64_t seen = p.seen(group, t + r);
-              if (p.dropout > 0) {
-                Random random = p.draws(b, h, t + r);
-                drop_row(p.dropout, random, row, seen);
-              }
-              if (group.holes)  // the product with a value of zeros is no number where g is none
-                for (int64_t s = 0; s < seen; ++s)
-                  if (!group.holes[s]) row[s] = 0;
-              if (g.of_weights.defined())
-                for (int64_t s = 0; s < seen; ++s)
-                  row[s] += g.of_weights.data()[first + r * p.S + s];
-              Real inner = kernels::dot(weight, row, seen);
-              for (int64_t s = 0; s < seen; ++s) row[s] = p.scale * weight[s] * (row[s] - inner);
-              std::fill(row + seen, row + block.keys, Real{0});
-            }
-            MatrixView ready{d.data, block.rows, block.keys, p.S};
-            if (g.query)
-              multiply(ready, group.keys,
-                       {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row}, true);
-            if (g.keys)
-              add_transposed_product(ready, p.queries(b, h, t, block.rows),
-                                     {g.keys + p.k.at(b, kv), block.keys, p.K, p.k.row});
-          });
+  // The heads of a group add into the same keys, one after the other.
+  int64_t together = g.groups_together(p), units = p.B * p.G / together;
+  over_pieces(units, p.grain(p.T * p.group() * together), [&](int64_t begin, int64_t end) {
+    Tensor copy, d({std::min(block_rows(p), p.T), p.S});
+    for (int64_t i = begin * together; i < end * together; ++i) {
+      int64_t b = i / p.G, kv = i % p.G;
+      GroupKeys group = p.group_keys(b, kv, g.of_context);
+      for (int64_t h = kv * p.group(); h < (kv + 1) * p.group(); ++h)
+        over_blocks(p, group, [&](int64_t t, AttentionProblem::Block block) {
+          backward_block(p, g, group, b, h, t, block,
+                         weights.data() + ((b * p.H + h) * p.T + t) * p.S, d.data(), copy);
+        });
+    }
   });
 }
 

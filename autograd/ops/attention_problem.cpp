@@ -51,6 +51,7 @@ GroupKeys AttentionProblem::group_keys(int64_t b, int64_t g) const {
     while (out.visible > 0 && !allowed[out.visible - 1]) --out.visible;
     if (std::find(allowed, allowed + out.visible, uint8_t{0}) != allowed + out.visible)
       out.holes = allowed;
+    while (out.first < out.visible && !allowed[out.first]) ++out.first;
   }
   out.keys = {keys.data() + k.at(b, g), out.visible, K, k.row};
   out.values = {values.data() + v.at(b, g), out.visible, V, v.row};
@@ -62,6 +63,16 @@ GroupKeys AttentionProblem::group_keys(int64_t b, int64_t g) const {
   }
   // A product with a weight of 0 would carry a NaN of the future into the past.
   if (mask.is_causal() && T > 1) out.finite = all_finite(out.keys) && all_finite(out.values);
+  return out;
+}
+
+GroupKeys AttentionProblem::group_keys(int64_t b, int64_t g, const Tensor& of_context) const {
+  GroupKeys out = group_keys(b, g);
+  // A query that is no number, or its gradient, must not reach the keys that it may not see.
+  if (T > 1 && (mask.is_causal() || out.holes))
+    for (int64_t h = g * group(); h < (g + 1) * group() && out.finite; ++h)
+      out.finite =
+          all_finite(queries(b, h, 0, T)) && all_finite(context_rows(of_context, b, h, 0, T));
   return out;
 }
 
@@ -80,7 +91,7 @@ Random AttentionProblem::draws(int64_t b, int64_t h, int64_t t) const {
 }
 
 int64_t AttentionProblem::grain(int64_t rows) const {
-  return std::max<int64_t>(1, (1 << 15) / (rows * S * (K + V) + 1));
+  return std::max<int64_t>(1, (1 << 18) / (rows * S * (K + V) + 1));
 }
 
 void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first,
@@ -116,6 +127,50 @@ void add_transposed_product(const MatrixView& a, const MatrixView& b, const Muta
   MutableMatrix rows = c;
   rows.rows = a.columns;
   gemm(transposed(a), b, rows, {.accumulate = true});
+}
+
+void clear_holes(const GroupKeys& group, int64_t first, int64_t count, Real* row) {
+  if (!group.holes) return;
+  for (int64_t s = 0; s < count; ++s)
+    if (!group.holes[first + s]) row[s] = 0;
+}
+
+void add_weight_gradient(const GroupKeys& group, const Real* of_weights, int64_t first,
+                         int64_t count, Real* row) {
+  const uint8_t* allowed = group.holes ? group.holes + first : nullptr;
+  for (int64_t s = 0; s < count; ++s)
+    if (!allowed || allowed[s]) row[s] += of_weights[first + s];
+}
+
+Real weight_gradient_sum(const GroupKeys& group, const Real* of_weights, const Real* weights,
+                         int64_t count) {
+  if (!group.holes) return kernels::dot(weights, of_weights, count);
+  Real sum = 0;
+  for (int64_t s = 0; s < count; ++s)
+    if (group.holes[s]) sum += weights[s] * of_weights[s];
+  return sum;
+}
+
+namespace {
+
+/// Whether heads of different groups would add into the same numbers, the gradients being at a and b.
+bool clash(const Real* a, const HeadView& x, int64_t x_heads, int64_t x_size, const Real* b,
+           const HeadView& y, int64_t y_heads, int64_t y_size) {
+  if (!a || a != b) return false;
+  bool same = x.offset == y.offset && x_heads == y_heads && x_size == y_size;
+  bool columns = x.head == x_size;  // else (B, heads, S, K), of which each uses all
+  bool apart = columns &&
+               (x.offset + x_heads * x_size <= y.offset || y.offset + y_heads * y_size <= x.offset);
+  return !same && !apart;
+}
+
+}  // namespace
+
+int64_t AttentionGradients::groups_together(const AttentionProblem& p) const {
+  bool any = clash(query, p.q, p.H, p.K, keys, p.k, p.G, p.K) ||
+             clash(query, p.q, p.H, p.K, values, p.v, p.G, p.V) ||
+             clash(keys, p.k, p.G, p.K, values, p.v, p.G, p.V);
+  return any ? p.G : 1;
 }
 
 void drop_row(double p, Random& random, Real* row, int64_t count) {

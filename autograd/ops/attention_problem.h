@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "autograd/ops.h"
 #include "core/gemm.h"
+#include "core/threads.h"
 
 namespace lookback {
 
@@ -23,7 +25,8 @@ struct GroupKeys {
   MatrixView keys{}, values{};  ///< (visible, K), (visible, Kv); zero where a hole of the mask is
   int64_t visible = 0;          ///< up to the last key that padding allows
   const uint8_t* holes = nullptr;  ///< the sentence's flags, where they are no plain prefix
-  bool finite = true;              ///< else queries must be taken one by one under causality
+  int64_t first = 0;               ///< the first that padding allows
+  bool finite = true;              ///< else queries must be taken one by one: 0 x NaN is NaN
   Tensor copied_keys, copied_values;
 };
 
@@ -50,6 +53,8 @@ struct AttentionProblem {
     return {x.data() + context.at(b, h) + t * context.row, rows, V, context.row};
   }
   GroupKeys group_keys(int64_t b, int64_t g) const;
+  /// The same for backward, whose products sum over queries too.
+  GroupKeys group_keys(int64_t b, int64_t g, const Tensor& of_context) const;
   /// Queries from t on that may be worked on together, at most `most`, and how many keys the last
   /// of them sees.
   struct Block {
@@ -60,9 +65,10 @@ struct AttentionProblem {
   int64_t seen(const GroupKeys& group, int64_t t) const {
     return std::min(group.visible, mask.visible(t, T, S));
   }
+  bool sees_any(const GroupKeys& group, int64_t t) const { return seen(group, t) > group.first; }
   /// The draws of one query's dropout, key after key.
   Random draws(int64_t b, int64_t h, int64_t t) const;
-  /// Pieces of work that make a thread's while, each of `rows` queries against all keys.
+  /// Items of work that make a thread's while, each of `rows` queries against all keys.
   int64_t grain(int64_t rows) const;
 };
 
@@ -71,9 +77,21 @@ struct AttentionProblem {
 struct AttentionGradients {
   Tensor of_context, of_weights;
   Real *query = nullptr, *keys = nullptr, *values = nullptr;
+
+  /// Groups of a sentence that must run one after another: all, where the three are one tensor and
+  /// heads of different groups stand in each other's columns.
+  int64_t groups_together(const AttentionProblem& p) const;
 };
 
-/// Forward: fills `context`, and `weights` (B, H, T, S).
+/// Runs body(begin, end) over pieces of [0, count) of `piece` items each. As it is parallel_tasks()
+/// that runs them, a product inside is never split, whatever the number of threads: same bits.
+template <class Body>
+void over_pieces(int64_t count, int64_t piece, Body&& body) {
+  parallel_tasks((count + piece - 1) / piece,
+                 [&](int64_t i) { body(i * piece, std::min(count, (i + 1) * piece)); });
+}
+
+/// Forward: fills `context`, and `weights` (B, H, T, S) where it is defined.
 void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& weights);
 void materialised_backward(const AttentionProblem& p, const Tensor& weights,
                            const AttentionGradients& g);
@@ -89,6 +107,16 @@ void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first
                          const MutableMatrix& c);
 void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c, bool accumulate);
 void add_transposed_product(const MatrixView& a, const MatrixView& b, const MutableMatrix& c);
+
+/// 0 at the holes of the mask, keys [first, first + count) in `row`.
+void clear_holes(const GroupKeys& group, int64_t first, int64_t count, Real* row);
+
+/// Adds what reaches the weights of one query, keys [first, first + count) in `row`; and the sum over
+/// keys [0, count) of that times the weight. What falls on a hole of the mask is not read.
+void add_weight_gradient(const GroupKeys& group, const Real* of_weights, int64_t first,
+                         int64_t count, Real* row);
+Real weight_gradient_sum(const GroupKeys& group, const Real* of_weights, const Real* weights,
+                         int64_t count);
 
 /// Multiplies each weight by 0 or 1 / (1 - p), in place, as `random` draws.
 void drop_row(double p, Random& random, Real* row, int64_t count);

@@ -102,7 +102,7 @@ Attended dot_product_attention(const Heads& query, const Heads& key, const Heads
     if (o.weights) weights = Tensor({p.B, p.H, p.T, p.S});
     blockwise_forward(p, context, log_sums, weights);
   } else {
-    weights = Tensor({p.B, p.H, p.T, p.S});
+    if (o.weights || graph.records()) weights = Tensor({p.B, p.H, p.T, p.S});
     materialised_forward(p, context, weights);
   }
   // Backward of the materialised way has no use for the context.

@@ -32,6 +32,13 @@ Real ExpSum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
   });
 }
 
+void SoftmaxGradient(const Real* y, Real inner, Real scale, Real* g, int64_t count) {
+  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
+    auto weight = hn::Mul(hn::Set(d, scale), hn::LoadU(d, y + i));
+    hn::StoreU(hn::Mul(weight, hn::Sub(hn::LoadU(d, g + i), hn::Set(d, inner))), d, g + i);
+  });
+}
+
 /// The largest of x, and the sum of e^(x - largest); y, where given, gets the terms.
 struct Terms {
   Real largest, sum;
@@ -86,6 +93,7 @@ HWY_EXPORT(LogSumExpRow);
 HWY_EXPORT(ScaledExpRow);
 HWY_EXPORT(Largest);
 HWY_EXPORT(ExpSum);
+HWY_EXPORT(SoftmaxGradient);
 
 namespace kernels {
 
@@ -119,6 +127,10 @@ Real log_sum_exp(const Real* x, int64_t count) {
 
 void scaled_exp(const Real* x, Real shift, Real scale, Real* y, int64_t count) {
   HWY_DYNAMIC_DISPATCH(ScaledExpRow)(x, shift, scale, y, count);
+}
+
+void softmax_gradient(const Real* y, Real inner, Real scale, Real* d, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxGradient)(y, inner, scale, d, count);
 }
 
 Real largest(const Real* x, int64_t count) {

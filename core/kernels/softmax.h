@@ -16,6 +16,9 @@ Real log_sum_exp(const Real* x, int64_t count);
 /// y = scale * e^(x - shift), as the gradient of a cross entropy needs it.
 void scaled_exp(const Real* x, Real shift, Real scale, Real* y, int64_t count);
 
+/// Through softmax and scale: d_j becomes scale y_j (d_j - inner), inner = sum_k y_k d_k.
+void softmax_gradient(const Real* y, Real inner, Real scale, Real* d, int64_t count);
+
 /// The largest of `count` scores; -infinity of none. A NaN may go unnoticed.
 Real largest(const Real* x, int64_t count);
 

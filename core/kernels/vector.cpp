@@ -23,6 +23,12 @@ Real Dot(const Real* a, const Real* b, int64_t count) {
   });
 }
 
+void Multiply(Real factor, Real* row, int64_t count) {
+  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
+    hn::StoreU(hn::Mul(hn::Set(d, factor), hn::LoadU(d, row + i)), d, row + i);
+  });
+}
+
 Real DotWithZero(const Real* x, int64_t count) {
   return SumLanes(count, [&](auto d, int64_t i, auto sum) HWY_ATTR {
     return hn::MulAdd(hn::LoadU(d, x + i), hn::Zero(d), sum);
@@ -37,6 +43,7 @@ HWY_AFTER_NAMESPACE();
 namespace lookback {
 HWY_EXPORT(AddScaled);
 HWY_EXPORT(Dot);
+HWY_EXPORT(Multiply);
 HWY_EXPORT(DotWithZero);
 
 namespace kernels {
@@ -46,6 +53,10 @@ void add_scaled(Real weight, const Real* row, Real* sum, int64_t count) {
 }
 Real dot(const Real* a, const Real* b, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(Dot)(a, b, count);
+}
+
+void multiply(Real factor, Real* row, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(Multiply)(factor, row, count);
 }
 
 Real dot_with_zero(const Real* x, int64_t count) {
