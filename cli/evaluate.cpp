@@ -101,6 +101,7 @@ int evaluate(const Words& words) {
   std::unique_ptr<Dataset> data =
       make_dataset(recipe.data, recipe.seed, recipe.train.batch, model.source, model.target);
   Split split = choose_split(split_choice, model);
+  data->refuse_longer(split, position_limits(*model.model));
   const std::vector<Example>& examples = data->held_out(split);
   Evaluation evaluation = lookback::evaluate(*model.model, examples, options);
   refuse_not_finite(evaluation.all.nll, model.path);

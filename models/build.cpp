@@ -108,6 +108,11 @@ void check_tie(Section& model, const DecoderSetting& setting, int64_t embedding,
                  format("the decoder's word vectors have {} units, but its output layer reads {} "
                         "({}); one table needs them equal",
                         embedding, output_inputs, inputs_are));
+  if (setting.tie == Tie::kAll && setting.memory.embedding == 0)
+    model.refuse(
+        "tie_embeddings",
+        "\"all\" shares the encoder's word vectors, but this encoder has none to share; use "
+        "tie_embeddings: decoder");
   if (setting.tie == Tie::kAll && embedding != setting.memory.embedding)
     model.refuse("tie_embeddings",
                  format("the decoder's word vectors have {} units, the encoder's {}; one table for "
@@ -123,7 +128,8 @@ ModelMaker read_model(Section& model, bool one_vocabulary) {
   if (tie == Tie::kAll && !one_vocabulary)
     model.refuse("tie_embeddings",
                  "\"all\" shares one table between source and target, but each side has a "
-                 "vocabulary of its own; set data.corpus.joint_vocabulary: true");
+                 "vocabulary of its own; set data.corpus.joint_vocabulary: true (a task has the "
+                 "vocabularies that it has), or use tie_embeddings: decoder");
   DecoderMaker make_decoder = decoders().choose(decoder, "type", "recurrent")(
       decoder, model, {.memory = plan.memory, .tie = tie});
   return [=](int64_t source_words, int64_t target_words) {

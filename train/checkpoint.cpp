@@ -72,6 +72,11 @@ LoadedModel load_model(const std::string& model_or_run, const std::vector<std::s
                   .target = Vocabulary::from_json(file.text("target_vocabulary"), path),
                   .model = nullptr,
                   .step = 0};
+  if (one_vocabulary(out.recipe.data) && !(out.source == out.target))
+    fail_user(
+        "{}: the data of its config has one vocabulary for both sides, but the model's two differ "
+        "({} and {} tokens)",
+        path, out.source.size(), out.target.size());
   const std::string& step = file.text("step");
   std::optional<int64_t> steps = parse_whole(step);
   if (!steps || *steps < 0) fail_user("{}: the step in its metadata is no number of steps", path);

@@ -25,6 +25,16 @@ std::vector<std::string> read_side(const std::string& path) {
   return lines;
 }
 
+void count_words(const std::vector<std::string>& lines, WordCounts& counts) {
+  for (const std::string& line : lines) {
+    for (std::string_view word : split_words(line)) {
+      auto found = counts.find(word);
+      if (found == counts.end()) found = counts.emplace(std::string(word), 0).first;
+      ++found->second;
+    }
+  }
+}
+
 }  // namespace
 
 void read(Section& section, CorpusOptions& options) {
@@ -35,6 +45,7 @@ void read(Section& section, CorpusOptions& options) {
   section.read("min_frequency", options.min_frequency, at_least(1));
   section.read("max_vocabulary", options.max_vocabulary, at_least(0));
   section.read("max_length", options.max_length, at_least(1));
+  section.read("joint_vocabulary", options.joint_vocabulary);
 }
 
 ParallelText read_text(const TextPair& files) {
@@ -59,8 +70,10 @@ ParallelText read_training_text(const TextPair& files, int64_t max_length) {
     } else {
       kept.source.push_back(std::move(all.source[i]));
       kept.target.push_back(std::move(all.target[i]));
+      kept.lines.push_back(static_cast<int64_t>(i) + 1);
     }
   }
+  if (kept.size() == all.size()) kept.lines.clear();
   if (kept.source.empty())
     fail_user(
         "{}, {}: no training pair is left: {} with a side of more than {} words, {} with an empty "
@@ -69,18 +82,20 @@ ParallelText read_training_text(const TextPair& files, int64_t max_length) {
   return kept;
 }
 
-Vocabulary build_vocabulary(const std::vector<std::string>& lines, const CorpusOptions& options,
-                            const std::string& path) {
-  WordCounts counts;
-  for (const std::string& line : lines) {
-    for (std::string_view word : split_words(line)) {
-      auto found = counts.find(word);
-      if (found == counts.end()) found = counts.emplace(std::string(word), 0).first;
-      ++found->second;
-    }
+Vocabularies build_vocabularies(const ParallelText& text, const TextPair& files,
+                                const CorpusOptions& options) {
+  VocabularyLimits limits{.min_frequency = options.min_frequency,
+                          .max_size = options.max_vocabulary};
+  WordCounts source, target;
+  count_words(text.source, source);
+  count_words(text.target, options.joint_vocabulary ? source : target);
+  if (options.joint_vocabulary) {
+    Vocabulary both =
+        Vocabulary::from_counts(source, limits, format("{}, {}", files.source, files.target));
+    return {both, both};
   }
-  return Vocabulary::from_counts(
-      counts, {.min_frequency = options.min_frequency, .max_size = options.max_vocabulary}, path);
+  return {Vocabulary::from_counts(source, limits, files.source),
+          Vocabulary::from_counts(target, limits, files.target)};
 }
 
 std::vector<Example> encode(const ParallelText& text, const Vocabulary& source,

@@ -25,6 +25,8 @@ struct CorpusOptions {
   int64_t min_frequency = 2;   ///< rarer words of the training text are unknown
   int64_t max_vocabulary = 0;  ///< words of a side, the most frequent; 0 is no limit
   int64_t max_length = 100;    ///< words of a side; longer training sentences are dropped
+  /// One vocabulary, of the words of both sides; frequency and limit then count both together.
+  bool joint_vocabulary = false;
 };
 void read(Section& section, CorpusOptions& options);
 
@@ -32,8 +34,9 @@ void read(Section& section, CorpusOptions& options);
 struct ParallelText {
   std::vector<std::string> source;
   std::vector<std::string> target;
-  int64_t dropped_long = 0;   ///< pairs left out because a side was over max_length
-  int64_t dropped_empty = 0;  ///< pairs left out because a side held no word
+  int64_t dropped_long = 0;         ///< pairs left out because a side was over max_length
+  int64_t dropped_empty = 0;        ///< pairs left out because a side held no word
+  std::vector<int64_t> lines = {};  ///< of each pair in its file, from 1; empty: none was left out
   int64_t size() const { return static_cast<int64_t>(source.size()); }
 };
 
@@ -45,9 +48,12 @@ ParallelText read_text(const TextPair& files);
 /// counted. UserError when none is left.
 ParallelText read_training_text(const TextPair& files, int64_t max_length);
 
-/// The vocabulary of one side of a training text; `path` names it in errors.
-Vocabulary build_vocabulary(const std::vector<std::string>& lines, const CorpusOptions& options,
-                            const std::string& path);
+struct Vocabularies {
+  Vocabulary source, target;
+};
+/// The vocabularies of a training text, equal where they are joint; `files` names it in errors.
+Vocabularies build_vocabularies(const ParallelText& text, const TextPair& files,
+                                const CorpusOptions& options);
 
 std::vector<Example> encode(const ParallelText& text, const Vocabulary& source,
                             const Vocabulary& target);

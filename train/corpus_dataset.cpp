@@ -13,9 +13,10 @@ class CorpusDataset final : public Dataset {
   CorpusDataset(const CorpusOptions& options, uint64_t seed, const BatchOptions& batch)
       : options_(options), seed_(seed), batch_(batch) {
     ParallelText text = load_text();
-    source_ = build_vocabulary(text.source, options_, options_.train.source);
-    target_ = build_vocabulary(text.target, options_, options_.train.target);
-    start(text);
+    auto [source, target] = build_vocabularies(text, options_.train, options_);
+    source_ = std::move(source);
+    target_ = std::move(target);
+    start(std::move(text));
     held_out(Split::kValid);
     if (options_.test.given()) held_out(Split::kTest);
   }
@@ -36,9 +37,8 @@ class CorpusDataset final : public Dataset {
 
   const std::vector<Example>& held_out(Split split) override {
     if (split == Split::kTrain) fail("[dataset] the training split is not held out");
-    bool valid = split == Split::kValid;
-    const TextPair& files = valid ? options_.valid : options_.test;
-    std::optional<std::vector<Example>>& examples = valid ? valid_ : test_;
+    const TextPair& files = files_of(split);
+    std::optional<std::vector<Example>>& examples = split == Split::kValid ? valid_ : test_;
     if (!files.given())
       fail_user("data.corpus.{}: missing; give {{source: FILE, target: FILE}}", split_name(split));
     // Every line is kept, over-long and empty ones too: a score is of the whole file.
@@ -46,10 +46,32 @@ class CorpusDataset final : public Dataset {
     return *examples;
   }
 
+  void refuse_longer(Split split, const PositionLimits& limits) override {
+    const TextPair& files = files_of(split);
+    if (!limits.any() || !files.given()) return;
+    bool train = split == Split::kTrain;
+    if (train) batches();
+    const std::vector<Example>& examples = train ? train_ : held_out(split);
+    for (size_t i = 0; i < examples.size(); ++i) {
+      std::optional<TooLong> problem = too_long(examples[i], limits);
+      if (!problem) continue;
+      int64_t line = train && !train_lines_.empty() ? train_lines_[i] : static_cast<int64_t>(i) + 1;
+      std::string remedy =
+          train && limits.least() > 1
+              ? format("; data.corpus.max_length: {} would leave longer lines out of training",
+                       limits.least() - 1)
+              : "";
+      fail_user("{}:{}: {}{}", problem->source ? files.source : files.target, line, problem->text,
+                remedy);
+    }
+  }
+
   std::string description() const override {
     std::string files = format("{} -> {}", options_.train.source, options_.train.target);
     std::string words =
-        format("vocabularies of {} and {} tokens", source_->size(), target_->size());
+        options_.joint_vocabulary
+            ? format("one vocabulary of {} tokens", source_->size())
+            : format("vocabularies of {} and {} tokens", source_->size(), target_->size());
     if (!batches_) return format("{}; {}", files, words);
     return format("{}; {} training pairs; {}", files, train_.size(), words);
   }
@@ -66,8 +88,14 @@ class CorpusDataset final : public Dataset {
           options_.max_length, text.dropped_empty);
     return text;
   }
-  void start(const ParallelText& text) {
+  const TextPair& files_of(Split split) const {
+    return split == Split::kTrain   ? options_.train
+           : split == Split::kValid ? options_.valid
+                                    : options_.test;
+  }
+  void start(ParallelText text) {
     train_ = encode(text, *source_, *target_);
+    train_lines_ = std::move(text.lines);
     batches_.emplace(train_, batch_, Grouping::kNearLength, seed_);
   }
   EpochBatches& batches() {
@@ -80,6 +108,7 @@ class CorpusDataset final : public Dataset {
   BatchOptions batch_;
   std::optional<Vocabulary> source_, target_;
   std::vector<Example> train_;
+  std::vector<int64_t> train_lines_;  // as ParallelText::lines
   std::optional<EpochBatches> batches_;
   std::optional<std::vector<Example>> valid_, test_;
 };

@@ -37,6 +37,12 @@ DataOptions read_data(Section& data) {
   return options;
 }
 
+bool one_vocabulary(const DataOptions& options) {
+  if (auto* corpus = std::get_if<CorpusOptions>(&options)) return corpus->joint_vocabulary;
+  const Task& task = *std::get<TaskDataOptions>(options).task;
+  return task.source_vocabulary() == task.target_vocabulary();
+}
+
 std::unique_ptr<Dataset> make_dataset(const DataOptions& options, uint64_t seed,
                                       const BatchOptions& batch) {
   if (auto* task = std::get_if<TaskDataOptions>(&options))

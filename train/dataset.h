@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "train/batching.h"
 #include "train/corpus.h"
+#include "train/positions.h"
 #include "train/split.h"
 #include "train/task.h"
 
@@ -28,6 +29,9 @@ class Dataset {
   virtual int64_t steps_in_epochs(int64_t epochs) = 0;
   /// The fixed examples of kValid or kTest. UserError when the data has none.
   virtual const std::vector<Example>& held_out(Split split) = 0;
+  /// UserError where a sentence of the split is longer than a model reads: with file and line for
+  /// text, with `data.task.max_length` for a task. A split that the data has not is no mistake.
+  virtual void refuse_longer(Split split, const PositionLimits& limits) = 0;
   virtual std::string description() const = 0;  ///< one line for the log
 };
 
@@ -44,6 +48,10 @@ using DataOptions = std::variant<TaskDataOptions, CorpusOptions>;
 
 /// Reads the section; opens no file.
 DataOptions read_data(Section& data);
+
+/// Whether both sides have one vocabulary: a corpus with `joint_vocabulary`, or a task whose
+/// vocabularies are equal.
+bool one_vocabulary(const DataOptions& options);
 
 /// For a new run: reads every file that the options name and builds the vocabularies from the
 /// training text.

@@ -73,7 +73,7 @@ Recipe read_all(const Config& config, Config& resolved) {
   Section data = root.section("data");
   recipe.data = read_data(data);
   Section model = root.section("model");
-  recipe.model = read_model(model);
+  recipe.model = read_model(model, one_vocabulary(recipe.data));
   recipe.train = read_train(root.section("train"));
   Section decode = root.section("decode");
   read(decode, recipe.decode);

@@ -24,6 +24,16 @@ std::vector<Example> held_out_set(const TaskDataOptions& data, Split split) {
   return examples;
 }
 
+/// UserError where one of the examples is longer than the limits.
+void refuse_any(const std::vector<Example>& examples, const Task& task,
+                const PositionLimits& limits) {
+  for (const Example& example : examples)
+    if (std::optional<TooLong> problem = too_long(example, limits))
+      fail_user("data.task.max_length: {}: {} of length {} has {}", task.max_length(),
+                problem->source ? "a source" : "the target of a source", example.source.size(),
+                problem->text);
+}
+
 class TaskDataset : public Dataset {
  public:
   explicit TaskDataset(const TaskDataOptions& data)
@@ -38,11 +48,18 @@ class TaskDataset : public Dataset {
     if (split == Split::kTrain) fail("[dataset] the training split is not held out");
     return split == Split::kValid ? valid_ : test_;
   }
+  void refuse_longer(Split split, const PositionLimits& limits) override {
+    if (!limits.any()) return;
+    refuse_any(split == Split::kTrain ? training_lengths() : held_out(split), *data_.task, limits);
+  }
 
  protected:
+  /// Training examples in which every length occurs that is ever trained on.
+  virtual std::vector<Example> training_lengths() const = 0;
   int64_t any_length(Random& random) const {
     return lengths_[random.below(static_cast<int64_t>(lengths_.size()))];
   }
+  const std::vector<int64_t>& lengths() const { return lengths_; }
   Example training_example(int64_t length, Random& random) const {
     return draw(*data_.task, Split::kTrain, data_.held_out_seed, length, random);
   }
@@ -87,6 +104,16 @@ class FreshTaskDataset final : public TaskDataset {
   std::string description() const override { return describe("fresh training examples each step"); }
 
  private:
+  /// One of each length: how long a target is should follow from the source's length.
+  std::vector<Example> training_lengths() const override {
+    std::vector<Example> examples;
+    for (int64_t length : lengths()) {
+      Random random({seed_, purpose("task.lengths"), static_cast<uint64_t>(length), 0});
+      examples.push_back(training_example(length, random));
+    }
+    return examples;
+  }
+
   uint64_t seed_;
   BatchOptions batch_;
 };
@@ -108,6 +135,7 @@ class FixedTaskDataset final : public TaskDataset {
   }
 
  private:
+  std::vector<Example> training_lengths() const override { return train_; }
   static Grouping grouping(const TaskDataOptions& data) {
     return data.same_length ? Grouping::kSameLength : Grouping::kMixed;
   }

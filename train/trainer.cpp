@@ -71,6 +71,8 @@ Training::Training(const Recipe& recipe, const TrainRun& run)
   out_.data->held_out(Split::kValid);
   out_.model =
       recipe_.model(out_.data->source_vocabulary().size(), out_.data->target_vocabulary().size());
+  for (Split split : {Split::kTrain, Split::kValid, Split::kTest})
+    out_.data->refuse_longer(split, position_limits(*out_.model));
   out_.model->initialize(recipe_.seed);
   parameters_ = out_.model->parameters();
   optimizer_ = options_.optimizer.make(parameters_);

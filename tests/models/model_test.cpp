@@ -363,6 +363,17 @@ TEST(ModelConfig, MistakesAreNamedWithTheirPlaceAndTheRemedy) {
   EXPECT_EQ(text("  attention: {type: luong, query: current}\n  tie_embeddings: decoder\n"),
             "test.yaml:3: model.tie_embeddings: the decoder's word vectors have 64 units, but its "
             "output layer reads 128 (decoder hidden 128); one table needs them equal");
+  // One table is as wide as the output layer reads, and as the encoder's vectors are.
+  EXPECT_EQ(text("  encoder: {hidden: 8}\n  decoder: {embedding: 12, hidden: 8}\n"
+                 "  tie_embeddings: decoder\n"),
+            "test.yaml:4: model.tie_embeddings: the decoder's word vectors have 12 units, but its "
+            "output layer reads 16 (decoder hidden 8 + encoder states 8); one table needs them "
+            "equal");
+  EXPECT_EQ(text("  encoder: {embedding: 5, hidden: 8}\n  decoder: {embedding: 16, hidden: 8}\n"
+                 "  tie_embeddings: all\n"),
+            "test.yaml:4: model.tie_embeddings: the decoder's word vectors have 16 units, the "
+            "encoder's 5; one table for \"all\" needs them equal");
+  starts("  tie_embeddings: al\n", "test.yaml:2: model.tie_embeddings: ");
   starts("  encoder: {hiden: 3}\n",
          "test.yaml:2: model.encoder.hiden: unknown key; did you mean \"hidden\"?");
   starts("  decoder: {type: transformr}\n", "test.yaml:2: model.decoder.type: ");

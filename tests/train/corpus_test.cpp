@@ -31,6 +31,7 @@ TEST(CorpusOptions, HaveTheirDefaults) {
   EXPECT_EQ(options.min_frequency, 2);
   EXPECT_EQ(options.max_vocabulary, 0);
   EXPECT_EQ(options.max_length, 100);
+  EXPECT_FALSE(options.joint_vocabulary);
   EXPECT_TRUE(read_options(kTrainAndValid + "test: {source: /c, target: /d}").test.given());
 }
 
@@ -66,6 +67,7 @@ TEST(Corpus, DropsAndCountsTrainingPairsThatAreLongOrHaveAnEmptySide) {
   EXPECT_EQ(text.target, (std::vector<std::string>{"A B C", "B"}));
   EXPECT_EQ(text.dropped_long, 2);
   EXPECT_EQ(text.dropped_empty, 3);
+  EXPECT_EQ(text.lines, (std::vector<int64_t>{1, 7})) << "their lines in the files";
 }
 
 TEST(Corpus, RefusesTextOfWhichNothingIsLeft) {
@@ -109,8 +111,8 @@ TEST(Corpus, BuildsVocabulariesByFrequencyAndEncodes) {
   text.source = {"b a b", "a\tc <eos>", "<eos> b"};
   text.target = {"X", "X Y", "Y"};
   CorpusOptions options;
-  Vocabulary source = build_vocabulary(text.source, options, "s");
-  Vocabulary target = build_vocabulary(text.target, options, "t");
+  const TextPair files{"s.de", "t.en"};
+  auto [source, target] = build_vocabularies(text, files, options);
   EXPECT_EQ(source, Vocabulary({"b", "a"}));
   EXPECT_EQ(target, Vocabulary({"X", "Y"}));
   std::vector<Example> examples = encode(text, source, target);
@@ -119,9 +121,27 @@ TEST(Corpus, BuildsVocabulariesByFrequencyAndEncodes) {
   EXPECT_EQ(examples[1].target, (std::vector<Id>{kMarks, kMarks + 1}));
 
   options.max_vocabulary = 1;
-  EXPECT_EQ(build_vocabulary(text.source, options, "s"), Vocabulary({"b"}));
+  EXPECT_EQ(build_vocabularies(text, files, options).source, Vocabulary({"b"}));
+  options.min_frequency = 3;
+  EXPECT_EQ(user_error([&] { build_vocabularies(text, files, options); }).find("t.en: "), 0u);
   options.min_frequency = 4;
-  EXPECT_EQ(user_error([&] { build_vocabulary(text.source, options, "s.de"); }).find("s.de: "), 0u);
+  EXPECT_EQ(user_error([&] { build_vocabularies(text, files, options); }).find("s.de: "), 0u);
+}
+
+TEST(Corpus, AJointVocabularyCountsBothSidesTogether) {
+  ParallelText text;
+  text.source = {"b a b c", "b shared"};
+  text.target = {"X shared", "X Y"};
+  CorpusOptions options;
+  options.joint_vocabulary = true;
+  const TextPair files{"s.de", "t.en"};
+  auto [source, target] = build_vocabularies(text, files, options);
+  EXPECT_EQ(source, Vocabulary({"b", "X", "shared"}));  // by frequency, then by bytes
+  EXPECT_EQ(target, source);
+  options.max_vocabulary = 2;
+  EXPECT_EQ(build_vocabularies(text, files, options).target, Vocabulary({"b", "X"}));
+  options.min_frequency = 9;
+  EXPECT_EQ(user_error([&] { build_vocabularies(text, files, options); }).find("s.de, t.en: "), 0u);
 }
 
 }  // namespace

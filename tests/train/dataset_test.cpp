@@ -281,6 +281,30 @@ TEST(CorpusDataset, HasVocabulariesOfTheTrainingTextAndEveryHeldOutLine) {
   EXPECT_NE(data->description().find("500 training pairs"), std::string::npos);
 }
 
+TEST(CorpusDataset, SaysWhetherBothSidesHaveOneVocabulary) {
+  Corpus corpus;
+  EXPECT_FALSE(one_vocabulary(options_of(corpus.yaml())));
+  std::string joint = corpus.yaml(", joint_vocabulary: true");
+  EXPECT_TRUE(one_vocabulary(options_of(joint)));
+  auto data = dataset_of(joint);
+  EXPECT_EQ(data->source_vocabulary(), data->target_vocabulary());
+  EXPECT_EQ(data->target_vocabulary().size(), 74);
+  EXPECT_NE(data->description().find("; one vocabulary of 74 tokens"), std::string::npos);
+  EXPECT_TRUE(one_vocabulary(options_of(kCopy)));
+  auto task = std::get<TaskDataOptions>(options_of(kCopy));
+  struct TwoLanguages final : Task {
+    Vocabulary source{{"a"}}, target{{"b"}};
+    const Vocabulary& source_vocabulary() const override { return source; }
+    const Vocabulary& target_vocabulary() const override { return target; }
+    int64_t min_length() const override { return 1; }
+    int64_t max_length() const override { return 1; }
+    Example sample(int64_t, Random&) const override { return {}; }
+    std::string description() const override { return ""; }
+  };
+  task.task = std::make_shared<TwoLanguages>();
+  EXPECT_FALSE(one_vocabulary(task));
+}
+
 TEST(CorpusDataset, AnEpochHoldsEachPairOnceAndSteps) {
   Corpus corpus;
   auto data = dataset_of(corpus.yaml(), 1, {.size = 16}),
