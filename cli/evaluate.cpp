@@ -32,7 +32,9 @@ double bleu_of(const LoadedModel& model, const std::vector<Example>& examples, i
     sources.push_back(example.source);
     references.push_back(example.target);
   }
-  for (auto& decoded : lookback::translate(*model.model, sources, model.recipe.decode, batch))
+  DecodeOptions options = model.recipe.decode;
+  options.n_best = 1;
+  for (auto& decoded : lookback::translate(*model.model, sources, options, batch))
     hypotheses.push_back(std::move(decoded.at(0).tokens));
   return lookback::bleu(hypotheses, references);
 }

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <optional>
@@ -186,8 +187,18 @@ struct Choices {
     a.seed("--seed", seed, "Of the draws");
   }
 
+  /// The option that sets a key of the config.
+  static std::string option_of(std::string key) {
+    if (key == "length_penalty.alpha") return "--alpha";
+    std::replace(key.begin(), key.end(), '_', '-');
+    return "--" + key;
+  }
+
   DecodeOptions over(DecodeOptions o) const {
-    if (beam > 0) o.beam = beam;
+    if (beam > 0) {  // whoever asks for a beam wants a search
+      o.beam = beam;
+      o.sample = false;
+    }
     if (n_best > 0) o.n_best = n_best;
     if (sample) {
       o.sample = true;
@@ -210,7 +221,7 @@ struct Choices {
       fail_user(
           "translate: --temperature, --top-k, --top-p and --seed are of a draw; give --sample too");
     if (std::optional<DecodeProblem> problem = problem_of(o))
-      fail_user("translate: {} {}", problem->key, problem->text);
+      fail_user("translate: {} {}", option_of(problem->key), problem->text);
     return o;
   }
 };

@@ -125,9 +125,9 @@ class BeamSearch {
       const Hypothesis& open = sentence.open[i];
       const Real* logits = row_of(step, first + static_cast<int64_t>(i));
       AllowedWords allowed = allowed_after(sentence, open);
-      double base = open.log_probability - double{kernels::log_sum_exp(logits, words)};
+      double total = double{kernels::log_sum_exp(logits, words)};
       for (Id id = kUnknown; id < words; ++id) {
-        double log_probability = base + double{logits[id]};
+        double log_probability = open.log_probability + log_share(logits[id], total);
         if (log_probability >= best.threshold() && allowed(id))
           best.offer({log_probability, static_cast<int64_t>(i), id});
       }

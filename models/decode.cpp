@@ -1,6 +1,7 @@
 #include "models/decode.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/error.h"
@@ -23,6 +24,10 @@ std::vector<std::vector<Decoded>> decode(const EncoderDecoder& model,
     fail("[decode] {} {}", problem->key, problem->text);
   if (!numbers.empty() && numbers.size() != sources.size())
     fail("[decode] {} numbers for {} sentences", numbers.size(), sources.size());
+  int64_t most = model.max_target_positions();
+  if (most >= 0 && options.min_length >= most)
+    fail_user("min_length is {}, but the model's learned positions end at {}, end mark included",
+              options.min_length, most);
   if (sources.empty()) return {};
   NoGrad no_history;
   if (!options.sample) return beam_search(model, sources, options);
@@ -92,8 +97,9 @@ void add_weights(const Step& step, int64_t row, int64_t positions, const DecodeO
 }
 
 void rank(std::vector<Decoded>& found, int64_t n_best) {
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Decoded& a, const Decoded& b) { return a.score > b.score; });
+  std::stable_sort(found.begin(), found.end(), [](const Decoded& a, const Decoded& b) {
+    return a.score > b.score || (std::isnan(b.score) && !std::isnan(a.score));
+  });
   if (static_cast<int64_t>(found.size()) > n_best) found.resize(static_cast<size_t>(n_best));
 }
 

@@ -1,10 +1,37 @@
 #include "models/decode_options.h"
 
+#include <tuple>
+
 #include "core/error.h"
 
 namespace lookback {
 
+namespace {
+
+// The ranges, for configs, the command line and programs.
+const Range kHypotheses = between(1, 1e4), kAlpha = between(0, 100), kMinLength = between(0, 1e5),
+            kTopK = between(0, 1e9), kTemperature = {.low = 0, .high = 1e6, .above_low = true},
+            kTopP = {.low = 0, .high = 1, .above_low = true};
+
+std::optional<DecodeProblem> out_of_range(const DecodeOptions& o) {
+  const std::tuple<const char*, double, Range> all[] = {
+      {"beam", static_cast<double>(o.beam), kHypotheses},
+      {"n_best", static_cast<double>(o.n_best), kHypotheses},
+      {"length_penalty.alpha", o.length_penalty.alpha, kAlpha},
+      {"min_length", static_cast<double>(o.min_length), kMinLength},
+      {"temperature", o.temperature, kTemperature},
+      {"top_k", static_cast<double>(o.top_k), kTopK},
+      {"top_p", o.top_p, kTopP}};
+  for (const auto& [key, value, range] : all)
+    if (!accepts(range, value))
+      return DecodeProblem{key, format("must be a number {}, but is {}", text_of(range), value)};
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<DecodeProblem> problem_of(const DecodeOptions& o) {
+  if (std::optional<DecodeProblem> problem = out_of_range(o)) return problem;
   if (o.sample && o.beam > 1)
     return DecodeProblem{"beam", format("is {}, but with sample: true words are drawn, not "
                                         "searched; n_best is the number of samples",
@@ -19,19 +46,18 @@ std::optional<DecodeProblem> problem_of(const DecodeOptions& o) {
 }
 
 void read(Section& section, DecodeOptions& o) {
-  section.read("beam", o.beam, between(1, 1e4));
-  section.read("n_best", o.n_best, between(1, 1e4));
+  section.read("beam", o.beam, kHypotheses);
+  section.read("n_best", o.n_best, kHypotheses);
   Section penalty = section.section("length_penalty");
   penalty.read_choice("type", o.length_penalty.type, length_penalty_types());
   o.length_penalty.alpha = default_alpha(o.length_penalty.type);
-  if (o.length_penalty.type != "none")
-    penalty.read("alpha", o.length_penalty.alpha, between(0, 100));
-  section.read("min_length", o.min_length, between(0, 1e5));
+  if (o.length_penalty.type != "none") penalty.read("alpha", o.length_penalty.alpha, kAlpha);
+  section.read("min_length", o.min_length, kMinLength);
   section.read_or_auto("max_length", o.max_length, between(1, 1e5));
   section.read("sample", o.sample);
-  section.read("temperature", o.temperature, Range{.low = 0, .high = 1e6, .above_low = true});
-  section.read("top_k", o.top_k, between(0, 1e9));
-  section.read("top_p", o.top_p, Range{.low = 0, .high = 1, .above_low = true});
+  section.read("temperature", o.temperature, kTemperature);
+  section.read("top_k", o.top_k, kTopK);
+  section.read("top_p", o.top_p, kTopP);
   section.read("seed", o.seed);
   if (std::optional<DecodeProblem> problem = problem_of(o))
     section.refuse(problem->key, problem->text);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -14,7 +15,8 @@ struct DecodeOptions {
   int64_t n_best = 1;  ///< hypotheses returned a sentence; of a search at most `beam`
   LengthPenalty length_penalty;
   int64_t min_length = 0;   ///< tokens before the end mark may come
-  int64_t max_length = -1;  ///< tokens a sentence at most; -1 (`auto`): 2 * its source length + 10
+  int64_t max_length = -1;  ///< tokens a sentence at most; -1 (`auto`): 2 * its source length + 10,
+                            ///< or min_length where that is more
   bool sample = false;      ///< draw words instead of searching: n_best independent samples
   double temperature = 1;   ///< logits are divided by it before the draw
   int64_t top_k = 0;        ///< draw among so many likeliest words; 0: all
@@ -24,11 +26,11 @@ struct DecodeOptions {
 
   /// Tokens that a sentence of so many source tokens may get.
   int64_t limit(int64_t source_tokens) const {
-    return max_length >= 0 ? max_length : 2 * source_tokens + 10;
+    return max_length >= 0 ? max_length : std::max(min_length, 2 * source_tokens + 10);
   }
 };
 
-/// Two options that do not go together: the key to blame, and why.
+/// An option out of range, or two that do not go together: the key to blame, and why.
 struct DecodeProblem {
   std::string key, text;
 };

@@ -20,7 +20,10 @@ std::vector<Choice> choices(const Real* logits, int64_t words, const AllowedWord
   for (Id id = 0; id < words; ++id)
     if (allowed(id)) largest = std::max(largest, double{logits[id]});
   for (Id id = 0; id < words; ++id)
-    if (allowed(id)) out.push_back({std::exp((double{logits[id]} - largest) / o.temperature), id});
+    if (allowed(id)) {
+      double weight = std::exp((double{logits[id]} - largest) / o.temperature);
+      out.push_back({weight > 0 ? weight : 0, id});  // NaN is not drawn
+    }
   auto likelier = [](const Choice& a, const Choice& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.id < b.id;
   };
@@ -30,12 +33,18 @@ std::vector<Choice> choices(const Real* logits, int64_t words, const AllowedWord
     out.resize(static_cast<size_t>(o.top_k));
   }
   if (o.top_p < 1) {
-    std::sort(out.begin(), out.end(), likelier);
     double total = 0, held = 0;
     for (const Choice& c : out) total += c.weight;
-    size_t count = 0;
-    while (count < out.size() && held < o.top_p * total) held += out[count++].weight;
-    out.resize(std::max<size_t>(1, count));
+    auto less_likely = [&](const Choice& a, const Choice& b) { return likelier(b, a); };
+    std::vector<Choice> kept;
+    std::make_heap(out.begin(), out.end(), less_likely);
+    do {
+      std::pop_heap(out.begin(), out.end(), less_likely);
+      kept.push_back(out.back());
+      out.pop_back();
+      held += kept.back().weight;
+    } while (!out.empty() && held < o.top_p * total);
+    out = std::move(kept);
   }
   return out;
 }
@@ -87,7 +96,7 @@ std::vector<std::vector<Decoded>> sample(const EncoderDecoder& model,
                      .index = t});
       Id id = draw(choices(logits, words, allowed, options), random.uniform());
       double log_probability =
-          h.log_probability + double{logits[id]} - double{kernels::log_sum_exp(logits, words)};
+          h.log_probability + log_share(logits[id], double{kernels::log_sum_exp(logits, words)});
       add_weights(step, static_cast<int64_t>(i), rows.positions(row.sentence), options, h);
       if (id == kEnd) {
         out[static_cast<size_t>(row.sentence)][static_cast<size_t>(row.number)] =
