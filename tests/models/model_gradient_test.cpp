@@ -2,6 +2,7 @@
 
 #include "autograd/gradient_check.h"
 #include "support/models.h"
+#include "support/transformers.h"
 
 namespace lookback {
 namespace {
@@ -50,6 +51,14 @@ TEST(ModelGradient, WhereEncoderAndDecoderDiffer) {
               "  attention: {{type: {}}}\n",
               encoder, decoder, attention),
           {});
+    }
+}
+
+TEST(ModelGradient, OfTransformersWithDropoutOffAndOn) {
+  for (double dropout : {0.0, 0.3})
+    for (const testing::TransformerKind& kind : testing::transformer_kinds(4, dropout)) {
+      SCOPED_TRACE(kind.name);
+      expect_gradients(kind.yaml(), {.training = dropout > 0, .key = {.seed = 4, .step = 9}});
     }
 }
 

@@ -7,6 +7,7 @@
 #include "core/threads.h"
 #include "support/error_text.h"
 #include "support/models.h"
+#include "support/transformers.h"
 
 // What every model must hold, whatever it is made of: forward = step after step, a batch = its
 // sentences one by one, and padding that changes nothing.
@@ -17,6 +18,8 @@ namespace {
 using testing::build_model;
 using testing::error_text;
 using testing::ModelKind;
+using testing::transformer_kinds;
+using testing::TransformerKind;
 
 constexpr int64_t kWords = 11;
 
@@ -46,6 +49,8 @@ std::vector<Built> all_models() {
             encoder, decoder, initial, attention);
         out.push_back({yaml, build_model(yaml, kWords)});
       }
+  for (const TransformerKind& kind : transformer_kinds(8, 0))
+    out.push_back({kind.name, build_model(kind.yaml(), kWords)});
   return out;
 }
 
@@ -176,9 +181,14 @@ TEST(Model, WhatStandsInThePaddingChangesNothing) {
 
 TEST(Model, SourcePaddingIsNeverRead) {
   Batch batch = make_batch(examples());
-  for (const ModelKind& kind : testing::model_kinds()) {
-    SCOPED_TRACE(kind.name());
-    std::unique_ptr<EncoderDecoder> model = build_model(kind.yaml(3, 4), kWords);
+  std::vector<std::pair<std::string, std::string>> kinds;  // name and config
+  for (const ModelKind& kind : testing::model_kinds())
+    kinds.emplace_back(kind.name(), kind.yaml(3, 4));
+  for (const TransformerKind& kind : transformer_kinds(8, 0))
+    if (!kind.tied_to_source) kinds.emplace_back(kind.name, kind.yaml());
+  for (const auto& [name, yaml] : kinds) {
+    SCOPED_TRACE(name);
+    std::unique_ptr<EncoderDecoder> model = build_model(yaml, kWords);
     Outcome clean = outcome(*model, batch);
     for (Module::Named& p : model->parameters())
       if (p.name == "encoder.embedding.weight")
@@ -189,10 +199,19 @@ TEST(Model, SourcePaddingIsNeverRead) {
 
 TEST(Model, DropoutDrawsTheSameForASentenceInAnyBatch) {
   Batch batch = make_batch(examples());
+  std::vector<std::pair<std::string, std::string>> kinds;  // name and config
   for (ModelKind kind : testing::model_kinds({"gru"})) {
     kind.dropout = 0.4;
-    SCOPED_TRACE(kind.name());
-    std::unique_ptr<EncoderDecoder> model = build_model(kind.yaml(3, 4), kWords);
+    kinds.emplace_back(kind.name(), kind.yaml(3, 4));
+  }
+  for (TransformerKind kind : transformer_kinds(8, 0.4)) {
+    if (!kind.recurrent_decoder && kind.encoder.find("type: transformer") == 0)
+      kind.rest += "  random_offset: 7\n";
+    kinds.emplace_back(kind.name, kind.yaml());
+  }
+  for (const auto& [name, yaml] : kinds) {
+    SCOPED_TRACE(name);
+    std::unique_ptr<EncoderDecoder> model = build_model(yaml, kWords);
     Pass pass{.training = true, .key = {.seed = 1, .step = 5, .index = 100}};
     Tensor together = model->forward(batch, pass).value(), without = model->forward(batch).value();
     EXPECT_NE(together.at({0, 0, 4}), without.at({0, 0, 4}));
@@ -217,7 +236,7 @@ TEST(Model, AttentionWeightsSumToOneAndAreExactlyZeroOnPadding) {
     for (Id token : {kBegin, Id{5}, Id{9}}) {
       Step step = built.model->step(std::vector<Id>(4, token), state, memory);
       state = step.state;
-      bool attends = built.name.find("bahdanau") != std::string::npos;
+      bool attends = built.name.find("type: none") == std::string::npos;
       ASSERT_EQ(step.weights.defined(), attends);
       if (!attends) break;
       for (int64_t b = 0; b < 4; ++b) {
@@ -246,11 +265,17 @@ TEST(Model, BitsDoNotDependOnTheNumberOfThreads) {
     many.push_back(e);
   }
   Batch batch = make_batch(many);
+  std::vector<std::pair<std::string, std::string>> kinds;  // name and config
   for (ModelKind kind : testing::model_kinds({"gru", "lstm"})) {
     if (kind.layers == 2 && !kind.bidirectional) continue;
     kind.dropout = 0.2;
-    SCOPED_TRACE(kind.name());
-    std::unique_ptr<EncoderDecoder> model = build_model(kind.yaml(40, 96), kWords);
+    kinds.emplace_back(kind.name(), kind.yaml(40, 96));
+  }
+  for (const TransformerKind& kind : transformer_kinds(96, 0.2))
+    kinds.emplace_back(kind.name, kind.yaml());
+  for (const auto& [name, yaml] : kinds) {
+    SCOPED_TRACE(name);
+    std::unique_ptr<EncoderDecoder> model = build_model(yaml, kWords);
     Pass pass{.training = true, .key = {.seed = 2}};
     set_threads(1);
     Outcome one = outcome(*model, batch, pass);
