@@ -1,8 +1,23 @@
 #include "models/transformer_encoder.h"
 
+#include <algorithm>
+
+#include "autograd/ops.h"
 #include "core/error.h"
 
 namespace lookback {
+namespace {
+
+/// x (B, S, D), zero where the mask is false.
+Variable without_padding(const Variable& x, const Mask& mask) {
+  int64_t rows = mask.rows() * mask.columns();
+  std::span<const uint8_t> real(mask.row(0), static_cast<size_t>(rows));
+  if (std::find(real.begin(), real.end(), 0) == real.end()) return x;
+  Variable flat = reshape(x, {rows, x.size(2)});
+  return reshape(choose_rows(real, flat, Tensor::zeros(flat.shape())), x.shape());
+}
+
+}  // namespace
 
 TransformerEncoder::TransformerEncoder(const TransformerOptions& o, int64_t words)
     : options_(o),
@@ -27,10 +42,15 @@ Variable TransformerEncoder::states(const Variable& x, const Mask& mask, const P
 
 Memory TransformerEncoder::encode(const IdMatrix& source, const Lengths& lengths,
                                   const Pass& pass) const {
-  Variable x = drop(positions_(embedding_(source), lengths, pass), options_.dropout, pass,
-                    "encoder.embedding");
   Mask mask = Mask::from_lengths(lengths, source.columns);
-  return {.states = states(x, mask, pass), .mask = mask, .last = {}, .prepared = {}};
+  // No real position looks at a padded one; but every weight's gradient sums over all of them, and 0
+  // times what stands in the padding is only 0 where that is a number.
+  Variable x = positions_(without_padding(embedding_(source), mask), lengths, pass);
+  x = drop(x, options_.dropout, pass, "encoder.embedding");
+  return {.states = without_padding(states(x, mask, pass), mask),
+          .mask = mask,
+          .last = {},
+          .prepared = {}};
 }
 
 }  // namespace lookback

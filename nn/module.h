@@ -67,6 +67,14 @@ class Module {
 struct Pass {
   bool training = false;  ///< dropout is active
   RandomKey key;  ///< of this training step; index = number of the first sentence in the batch
+  /// Numbers of the sentences in the step, where they are a part of a batch and not in its order;
+  /// empty: key.index and on.
+  std::vector<uint64_t> sentences = {};
+
+  uint64_t sentence(int64_t b) const {
+    return sentences.empty() ? key.index + static_cast<uint64_t>(b)
+                             : sentences[static_cast<size_t>(b)];
+  }
 };
 
 /// Dropout at a place named by `site`, in training only.

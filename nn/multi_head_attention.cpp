@@ -36,9 +36,10 @@ MultiHeadAttention::MultiHeadAttention(const Options& options)
     v_weight_ = parameter("v_proj_weight", {pairs, o.memory}, glorot(pairs, o.memory));
   }
   if (o.bias) in_bias_ = parameter("in_proj_bias", {o.width + 2 * pairs}, constant(0));
-  out_ = std::make_unique<Linear>(
-      Linear::Options{.inputs = o.width, .outputs = o.width, .bias = o.bias});
-  child("out_proj", *out_);
+  // As torch draws it: a linear layer's weight, but a bias of 0.
+  out_weight_ = parameter("out_proj.weight", {o.width, o.width},
+                          uniform(1 / std::sqrt(static_cast<double>(o.width))));
+  if (o.bias) out_bias_ = parameter("out_proj.bias", {o.width}, constant(0));
 }
 
 /// Rows [begin, begin + rows) of the joint projection.
@@ -62,7 +63,7 @@ Attended MultiHeadAttention::attend(const Variable& query, int64_t query_column,
                                         .weights = call.weights,
                                         .dropout = call.pass.training ? options_.dropout : 0,
                                         .key = key});
-  return {(*out_)(out.context), out.weights};
+  return {linear(out.context, out_weight_, out_bias_), out.weights};
 }
 
 Attended MultiHeadAttention::self(const Variable& x, const Call& call) const {

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "autograd/ops.h"
-#include "nn/linear.h"
+#include "nn/module.h"
 
 namespace lookback {
 
@@ -55,8 +54,7 @@ class MultiHeadAttention : public Module {
 
   Options options_;
   int64_t size_;  // K
-  Variable in_weight_, q_weight_, k_weight_, v_weight_, in_bias_;
-  std::unique_ptr<Linear> out_;
+  Variable in_weight_, q_weight_, k_weight_, v_weight_, in_bias_, out_weight_, out_bias_;
 };
 
 }  // namespace lookback

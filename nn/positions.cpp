@@ -42,9 +42,17 @@ int64_t Positions::offset(int64_t sentence, int64_t tokens, const Pass& pass) co
   if (!pass.training || options_.random_offset == 0) return 0;
   RandomKey key = pass.key;
   key.purpose = purpose("positions");
-  key.index += static_cast<uint64_t>(sentence);
+  key.index = pass.sentence(sentence);
   int64_t drawn = Random(key).below(options_.random_offset + 1);
   return limit() < 0 ? drawn : std::min(drawn, limit() - tokens);
+}
+
+void Positions::waves(int64_t position, Real* row) const {
+  int64_t width = options_.width;
+  if (position < kReady)
+    std::copy_n(first_waves_.data() + position * width, width, row);
+  else
+    wave(position, row, width);
 }
 
 Variable Positions::operator()(const Variable& x, const Lengths& lengths, const Pass& pass) const {
@@ -63,16 +71,10 @@ Variable Positions::operator()(const Variable& x, const Lengths& lengths, const 
     for (Id& position : at.values) position = std::min(position, static_cast<Id>(limit() - 1));
     return x + embedding(weight_, at);
   }
-  Tensor waves({moved ? batch : 1, length, width});
-  for (int64_t i = 0; i < waves.size(0) * length; ++i) {
-    int64_t position = at.values[static_cast<size_t>(i)];
-    Real* row = waves.data() + i * width;
-    if (position < kReady)
-      std::copy_n(first_waves_.data() + position * width, width, row);
-    else
-      wave(position, row, width);
-  }
-  return x + Variable(waves);
+  Tensor rows({moved ? batch : 1, length, width});
+  for (int64_t i = 0; i < rows.size(0) * length; ++i)
+    waves(at.values[static_cast<size_t>(i)], rows.data() + i * width);
+  return x + Variable(rows);
 }
 
 Variable Positions::at(const Variable& x, int64_t position) const {
@@ -81,7 +83,7 @@ Variable Positions::at(const Variable& x, int64_t position) const {
   if (weight_.defined())
     return x + embedding(weight_, IdMatrix(x.size(0), 1, static_cast<Id>(position)));
   Tensor row({1, 1, x.size(2)});
-  wave(position, row.data(), x.size(2));
+  waves(position, row.data());
   return x + Variable(row);
 }
 

@@ -26,8 +26,8 @@ class Positions : public Module {
   };
   explicit Positions(const Options& options);
 
-  /// Error where a sentence is longer than the learned table. Sentences are counted from
-  /// pass.key.index.
+  /// Error where a sentence is longer than the learned table. An offset is drawn for
+  /// pass.sentence(b).
   Variable operator()(const Variable& x, const Lengths& lengths, const Pass& pass) const;
   /// One token a sentence, all at the same position: x (B, 1, D).
   Variable at(const Variable& x, int64_t position) const;
@@ -36,6 +36,7 @@ class Positions : public Module {
 
  private:
   void check(int64_t sentence, int64_t tokens) const;
+  void waves(int64_t position, Real* row) const;
   int64_t offset(int64_t sentence, int64_t tokens, const Pass& pass) const;
 
   Options options_;

@@ -86,14 +86,17 @@ StepResult forward_backward(const EncoderDecoder& model,
     Pass pass;
   };
   std::vector<Work> work;
-  uint64_t sentences = 0;
+  uint64_t sentences = 0, before = pass.key.index;
   for (const Batch& batch : batches) {
     out.tokens += batch.target_tokens();
     for (const std::vector<int64_t>& rows : deal(batch, options.shards)) {
       work.push_back({select(batch, rows), pass});
       work.back().pass.key.index += sentences;
+      for (int64_t row : rows)
+        work.back().pass.sentences.push_back(before + static_cast<uint64_t>(row));
       sentences += rows.size();
     }
+    before += static_cast<uint64_t>(batch.size());
   }
   if (out.tokens == 0) fail("[step] the batches hold no target token");
   std::vector<Part> parts(work.size());

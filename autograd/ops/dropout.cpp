@@ -27,7 +27,9 @@ Variable dropout(const Variable& x, double p, const RandomKey& key) {
                });
   return GraphBuilder("dropout", {x}).result(out, [factor](OutputGradients g, GradientSink& into) {
     Tensor dx(factor.shape());
-    for (int64_t i = 0; i < dx.count(); ++i) dx.data()[i] = factor.data()[i] * g[0].data()[i];
+    parallel_for(dx.count(), 1 << 15, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dx.data()[i] = factor.data()[i] * g[0].data()[i];
+    });
     into.add(0, dx);
   });
 }

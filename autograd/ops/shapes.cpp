@@ -131,17 +131,19 @@ Variable narrow(const Variable& x, int dim, int64_t begin, int64_t length) {
   if (begin < 0 || length < 0 || begin + length > x.size(axis))
     fail("[narrow] positions {} to {} of dimension {} are outside {}", begin, begin + length, axis,
          x.shape().text());
+  // Whole rows need no copy: a part of a weight is used where it stands.
+  Tensor part =
+      axis == 0 ? x.value().rows(begin, length) : positions(x.value(), axis, begin, length);
   return GraphBuilder("narrow", {x})
-      .result(positions(x.value(), axis, begin, length),
-              [axis, begin](OutputGradients g, GradientSink& into) {
-                Tensor& sum = into.accumulated(0);
-                Around whole = around(sum.shape(), axis), part = around(g[0].shape(), axis);
-                for (int64_t o = 0; o < whole.outer; ++o) {
-                  Real* to = sum.data() + (o * whole.size + begin) * whole.inner;
-                  const Real* from = g[0].data() + o * part.size * part.inner;
-                  for (int64_t i = 0; i < part.size * part.inner; ++i) to[i] += from[i];
-                }
-              });
+      .result(part, [axis, begin](OutputGradients g, GradientSink& into) {
+        Tensor& sum = into.accumulated(0);
+        Around whole = around(sum.shape(), axis), part = around(g[0].shape(), axis);
+        for (int64_t o = 0; o < whole.outer; ++o) {
+          Real* to = sum.data() + (o * whole.size + begin) * whole.inner;
+          const Real* from = g[0].data() + o * part.size * part.inner;
+          for (int64_t i = 0; i < part.size * part.inner; ++i) to[i] += from[i];
+        }
+      });
 }
 
 Variable stack(std::span<const Variable> parts, int dim) {

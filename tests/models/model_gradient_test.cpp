@@ -2,6 +2,7 @@
 
 #include "autograd/gradient_check.h"
 #include "support/models.h"
+#include "support/transformers.h"
 
 namespace lookback {
 namespace {
@@ -39,19 +40,6 @@ TEST(ModelGradient, OfEveryParameterWithDropoutOffAndOn) {
     }
 }
 
-TEST(ModelGradient, OfTransformersWithDropoutOffAndOn) {
-  for (const testing::NamedModel& model : testing::transformer_models())
-    for (bool drops : {false, true}) {
-      SCOPED_TRACE(model.name);
-      std::string yaml = model.yaml;
-      if (drops) {
-        size_t at = yaml.find("{type: transformer");
-        yaml.insert(at + 1, "dropout: 0.3, ");
-      }
-      expect_gradients(yaml, {.training = drops, .key = {.seed = 4, .step = 9}});
-    }
-}
-
 TEST(ModelGradient, WhereEncoderAndDecoderDiffer) {
   for (const char* attention :
        {"none", "bahdanau", "luong, query: current, input_feeding: true", "scaled_dot"})
@@ -64,6 +52,14 @@ TEST(ModelGradient, WhereEncoderAndDecoderDiffer) {
               "  attention: {{type: {}}}\n",
               encoder, decoder, attention),
           {});
+    }
+}
+
+TEST(ModelGradient, OfTransformersWithDropoutOffAndOn) {
+  for (double dropout : {0.0, 0.3})
+    for (const testing::TransformerKind& kind : testing::transformer_kinds(4, dropout)) {
+      SCOPED_TRACE(kind.name);
+      expect_gradients(kind.yaml(), {.training = dropout > 0, .key = {.seed = 4, .step = 9}});
     }
 }
 

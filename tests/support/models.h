@@ -6,6 +6,7 @@
 
 #include "models/build.h"
 #include "support/layers.h"
+#include "support/transformers.h"
 
 namespace lookback::testing {
 
@@ -89,44 +90,13 @@ struct NamedModel {
   std::string name, yaml;
 };
 
-/// A section `encoder` or `decoder` of a small Transformer.
-inline std::string transformer_section(const std::string& options) {
-  return "{type: transformer, width: 8, heads: 2, feed_forward: 6, layers: 2" +
-         (options.empty() ? "" : ", " + options) + "}";
-}
-
-/// Transformers, and encoders and decoders of different families together.
-inline std::vector<NamedModel> transformer_models() {
-  std::vector<NamedModel> out;
-  auto add = [&](const std::string& name, const std::string& encoder, const std::string& decoder,
-                 const std::string& more = "") {
-    out.push_back(
-        {name, format("model:\n  encoder: {}\n  decoder: {}\n{}", encoder, decoder, more)});
-  };
-  auto both = [&](const std::string& options, const std::string& more = "") {
-    add("transformer, " + options + more, transformer_section(options),
-        transformer_section(options), more);
-  };
-  both("positions: learned, max_positions: 40");
-  both("positions: sinusoidal, norm: post, activation: gelu");
-  both("positions: none, key_value_heads: 1, bias: false");
-  both("positions: learned, max_positions: 40, attention_way: blockwise",
-       "  tie_embeddings: all\n");
-  both("positions: learned, max_positions: 40, norm: post", "  tie_embeddings: decoder\n");
-  add("recurrent encoder, transformer decoder", "{embedding: 3, hidden: 5, bidirectional: true}",
-      transformer_section("positions: learned, max_positions: 40, key_value_heads: 1"));
-  add("transformer encoder, recurrent decoder",
-      transformer_section("positions: learned, max_positions: 40"),
-      "{embedding: 3, hidden: 5, initial_state: zero}", "  attention: {type: bahdanau}\n");
-  return out;
-}
-
 /// One of each way to decode.
 inline std::vector<NamedModel> decodable_models() {
   std::vector<NamedModel> out;
   for (const ModelKind& kind : model_kinds({"gru"}))
     if (kind.layers == 1 && !kind.bidirectional) out.push_back({kind.name(), kind.yaml(4, 6)});
-  for (NamedModel& model : transformer_models()) out.push_back(std::move(model));
+  for (const TransformerKind& kind : transformer_kinds(8, 0))
+    out.push_back({kind.name, kind.yaml()});
   return out;
 }
 

@@ -57,6 +57,24 @@ TEST(Step, dealing_gives_each_sentence_to_one_shard) {
   }
 }
 
+TEST(Step, random_offsets_do_not_depend_on_the_shards) {
+  std::string side = "{type: transformer, width: 8, heads: 2, feed_forward: 8, layers: 1}";
+  Fixture f({"model.encoder=" + side, "model.decoder=" + side, "model.attention={type: none}",
+             "model.random_offset=40"});
+  std::vector<Batch> batches{f.batch(0), f.batch(1)};
+  auto run = [&](uint64_t step, int64_t shards) {
+    Pass pass{.training = true, .key = {.seed = 1, .step = step}};
+    return forward_backward(*f.model, f.parameters, batches, pass, {.shards = shards});
+  };
+  StepResult one = run(1, 1);
+  EXPECT_GT(std::abs(one.nll - run(2, 1).nll), 1e-4);
+  for (int64_t shards : {2, 3, 8}) {
+    StepResult more = run(1, shards);
+    EXPECT_NEAR(more.nll, one.nll, 1e-5);
+    expect_near(more.gradients, one.gradients, 1e-5);
+  }
+}
+
 TEST(Step, shards_share_the_work_evenly) {
   std::vector<Example> examples;
   for (int n = 1; n <= 32; ++n)
