@@ -1,8 +1,24 @@
 #include "models/transformer_encoder.h"
 
+#include <algorithm>
+
+#include "autograd/ops.h"
 #include "core/error.h"
 
 namespace lookback {
+namespace {
+
+/// x (B, S, D) with zeros at padding, whatever stands there.
+Variable without_padding(const Variable& x, const Mask& mask) {
+  std::vector<uint8_t> real;
+  for (int64_t b = 0; b < mask.rows(); ++b)
+    real.insert(real.end(), mask.row(b), mask.row(b) + mask.columns());
+  if (std::ranges::all_of(real, [](uint8_t flag) { return flag != 0; })) return x;
+  Shape flat{x.size(0) * x.size(1), x.size(2)};
+  return reshape(choose_rows(real, reshape(x, flat), Tensor::zeros(flat)), x.shape());
+}
+
+}  // namespace
 
 TransformerEncoder::TransformerEncoder(const TransformerOptions& o, int64_t words)
     : options_(o),
@@ -30,7 +46,9 @@ Memory TransformerEncoder::encode(const IdMatrix& source, const Lengths& lengths
   Variable x = drop(positions_(embedding_(source), lengths, pass), options_.dropout, pass,
                     "encoder.embedding");
   Mask mask = Mask::from_lengths(lengths, source.columns);
-  return {.states = states(x, mask, pass), .mask = mask, .last = {}, .prepared = {}};
+  // Not read on the way in, for a gradient of 0 times NaN would be NaN; zero on the way out.
+  Variable y = without_padding(states(without_padding(x, mask), mask, pass), mask);
+  return {.states = y, .mask = mask, .last = {}, .prepared = {}};
 }
 
 }  // namespace lookback

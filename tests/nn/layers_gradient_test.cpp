@@ -1,12 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "autograd/gradient_check.h"
-#include "nn/bahdanau.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/recurrent.h"
-#include "support/layers.h"
 #include "support/random_tensor.h"
+#include "support/registered.h"
 
 namespace lookback {
 namespace {
@@ -24,9 +23,8 @@ void expect_gradients(const std::function<std::vector<Variable>()>& function,
 }
 
 TEST(LayerGradient, RecurrentThroughTime) {
-  testing::register_averaging_cell();
   const int64_t B = 3, S = 4, E = 2, D = 3;
-  for (const char* cell : {"rnn", "gru", "lstm", "averaging"})
+  for (const std::string& cell : testing::all_cells())
     for (bool bidirectional : {false, true})
       for (int64_t layers : {1, 2})
         for (double dropout : {0.0, 0.4}) {
@@ -70,7 +68,7 @@ TEST(LayerGradient, RecurrentThroughTime) {
 
 TEST(LayerGradient, CellStepsWithAKnownPart) {
   const int64_t B = 2, T = 3, D = 3;
-  for (const char* kind : {"rnn", "gru", "lstm"}) {
+  for (const std::string& kind : testing::all_cells()) {
     std::unique_ptr<Cell> cell = cells().get(kind)({.input = 5, .hidden = D});
     cell->initialize(1);
     Variable early(random_tensor({B, T, 2}, 2), true), late(random_tensor({B, 3}, 3), true);
@@ -88,30 +86,26 @@ TEST(LayerGradient, CellStepsWithAKnownPart) {
   }
 }
 
-TEST(LayerGradient, BahdanauWithItsParameters) {
-  BahdanauAttention attention({.units = 4}, {.query = 3, .values = 5});
-  attention.initialize(1);
-  Variable values(random_tensor({3, 4, 5}, 2), true);
-  std::vector<Variable> queries{Variable(random_tensor({3, 3}, 3), true),
-                                Variable(random_tensor({3, 3}, 4), true)};
-  std::vector<Variable> leaves = leaves_of(attention);
-  ASSERT_EQ(leaves.size(), 3u);
-  leaves.push_back(values);
-  leaves.insert(leaves.end(), queries.begin(), queries.end());
-  Mask mask = Mask::from_lengths({4, 1, 2}, 4);
-  expect_gradients(
-      [&] {
-        // Keys are prepared once and asked twice, as in decoding.
-        Attention::Keys keys = attention.prepare(values, mask);
-        std::vector<Variable> results;
-        for (const Variable& query : queries) {
-          Attended attended = attention.attend(query, keys);
-          results.push_back(attended.context);
-          results.push_back(attended.weights);
-        }
-        return results;
-      },
-      leaves);
+TEST(LayerGradient, AttentionsWithTheirParameters) {
+  const int64_t size = 4;
+  for (const std::string& kind : testing::all_attentions()) {
+    SCOPED_TRACE(kind);
+    std::unique_ptr<Attention> attention =
+        testing::make_attention(kind, {.query = size, .values = size});
+    Variable values(random_tensor({3, 4, size}, 2), true);
+    Variable queries(random_tensor({3, 2, size}, 3), true), last(random_tensor({3, size}, 4), true);
+    std::vector<Variable> leaves = leaves_of(*attention);
+    leaves.insert(leaves.end(), {values, queries, last});
+    Mask mask = Mask::from_lengths({4, 1, 2}, 4);
+    expect_gradients(
+        [&] {
+          // Keys are prepared once and asked twice, as in decoding.
+          Attention::Keys keys = attention->prepare(values, mask);
+          Attended many = attention->attend_all(queries, keys), one = attention->attend(last, keys);
+          return std::vector<Variable>{many.context, many.weights, one.context, one.weights};
+        },
+        leaves);
+  }
 }
 
 TEST(LayerGradient, LinearAndEmbedding) {
