@@ -46,14 +46,15 @@ Cell::Run Cell::run(const Variable& x, const CellState& start, const Lengths& le
                     bool reverse) const {
   int64_t batch = x.size(0), positions = x.size(1);
   std::vector<Variable> inputs = unbind(x, 1), states(inputs.size());
-  Variable zero = Tensor::zeros({batch, hidden()});
+  Variable zero = Tensor::zeros({batch, hidden()}), nothing = Tensor::zeros({batch, x.size(2)});
   CellState state = start;
   for (int64_t i = 0; i < positions; ++i) {
     size_t t = static_cast<size_t>(reverse ? positions - 1 - i : i);
     // Reversed, the padding comes first: a state does not move until its sentence's last token.
     std::vector<uint8_t> runs;
     for (int64_t length : lengths) runs.push_back(static_cast<int64_t>(t) < length);
-    state = where_running(runs, step(inputs[t], state), state);
+    // What stands in the padding is not read: a gradient of 0 times NaN would be NaN.
+    state = where_running(runs, step(choose_rows(runs, inputs[t], nothing), state), state);
     states[t] = choose_rows(runs, state.hidden, zero);
   }
   return {stack(states, 1), state};

@@ -131,6 +131,24 @@ TEST_F(TextRefusalTest, BadTextForAModel) {
                  "its source vocabulary has 11 tokens and differs");
 }
 
+TEST_F(RefusalTest, SentencesLongerThanAModelReads) {
+  std::string side =
+      "={type: transformer, width: 8, heads: 2, feed_forward: 8, layers: 1, "
+      "positions: learned, max_positions: 5}' ";
+  std::string small =
+      "train tiny.yaml --run r --set 'model.attention={type: none}' --set "
+      "'model.encoder" +
+      side + "--set 'model.decoder" + side;
+  expect_refused(small + "--set data.task.max_length=5",
+                 "data.task.max_length: 5: a source of length 5 has 6 tokens with the end mark, "
+                 "but the encoder's learned positions end at 5 (model.encoder.max_positions)");
+  EXPECT_FALSE(exists("r"));
+  EXPECT_EQ(run(small).code, 0);
+  expect_refused("evaluate r --set data.task.max_length=7",
+                 "data.task.max_length: 7: a source of ");
+  EXPECT_EQ(run("evaluate r").code, 0);
+}
+
 TEST_F(RefusalTest, FilesThatAreNoModel) {
   train_tiny();
   expect_refused("evaluate absent", "absent: ");

@@ -6,8 +6,7 @@
 #include "autograd/ops.h"
 #include "core/threads.h"
 #include "support/error_text.h"
-#include "support/models.h"
-#include "support/transformers.h"
+#include "support/registered.h"
 
 // What every model must hold, whatever it is made of: forward = step after step, a batch = its
 // sentences one by one, and padding that changes nothing.
@@ -15,7 +14,9 @@
 namespace lookback {
 namespace {
 
+using testing::all_models;
 using testing::build_model;
+using testing::Built;
 using testing::error_text;
 using testing::ModelKind;
 using testing::transformer_kinds;
@@ -26,38 +27,6 @@ constexpr int64_t kWords = 11;
 /// Sentences of different lengths, an empty source and an empty target among them.
 std::vector<Example> examples() {
   return {{{5, 6, 7}, {4, 8}}, {{10}, {9, 9, 4, 5}}, {{4, 5, 6, 7, 8}, {}}, {{}, {7, 6, 10}}};
-}
-
-struct Built {
-  std::string name;
-  std::unique_ptr<EncoderDecoder> model;
-};
-
-/// All kinds, a cell of one's own, and encoders and decoders that differ.
-std::vector<Built> all_models() {
-  testing::register_averaging_cell();
-  std::vector<Built> out;
-  for (const ModelKind& kind : testing::model_kinds({"rnn", "gru", "lstm", "averaging"}))
-    out.push_back({kind.name(), build_model(kind.yaml(3, 4), kWords)});
-  for (const char* attention :
-       {"none", "bahdanau", "luong, query: current, input_feeding: true", "scaled_dot"})
-    for (const char* initial : {"bridge", "zero"})
-      for (auto [encoder, decoder] : {std::pair{"lstm", "gru"}, std::pair{"gru", "lstm"}}) {
-        std::string yaml = format(
-            "model:\n  encoder: {{cell: {}, embedding: 3, hidden: 4, layers: 1}}\n"
-            "  decoder: {{cell: {}, embedding: 2, hidden: 5, layers: 2, initial_state: {}}}\n"
-            "  attention: {{type: {}}}\n",
-            encoder, decoder, initial, attention);
-        out.push_back({yaml, build_model(yaml, kWords)});
-      }
-  // One table for the decoder's words and its output layer, which reads the attentional state alone.
-  std::string tied =
-      "model:\n  encoder: {embedding: 3, hidden: 4}\n  decoder: {embedding: 4, hidden: 4}\n"
-      "  attention: {type: luong, query: current}\n  tie_embeddings: decoder\n";
-  out.push_back({tied, build_model(tied, kWords)});
-  for (const TransformerKind& kind : transformer_kinds(8, 0))
-    out.push_back({kind.name, build_model(kind.yaml(), kWords)});
-  return out;
 }
 
 Variable loss_of(const EncoderDecoder& model, const Batch& batch, const Pass& pass = {}) {
@@ -113,7 +82,7 @@ void expect_near(const Outcome& a, const Outcome& b, double tolerance) {
 TEST(Model, ForwardEqualsRepeatedStep) {
   Batch batch = make_batch(examples());
   for (const Built& built : all_models()) {
-    SCOPED_TRACE(built.name);
+    SCOPED_TRACE(built.yaml);
     Tensor logits = built.model->forward(batch).value();
     ASSERT_EQ(logits.shape(), Shape({4, batch.target.columns, kWords}));
     Memory memory = built.model->encode(batch.source, batch.source_lengths);
@@ -133,7 +102,7 @@ TEST(Model, ForwardEqualsRepeatedStep) {
 TEST(Model, ABatchEqualsItsSentencesOneByOne) {
   Batch batch = make_batch(examples());
   for (const Built& built : all_models()) {
-    SCOPED_TRACE(built.name);
+    SCOPED_TRACE(built.yaml);
     Tensor together = built.model->forward(batch).value();
     for (int64_t b = 0; b < 4; ++b) {
       std::vector<int64_t> row{b};
@@ -148,7 +117,7 @@ TEST(Model, ABatchEqualsItsSentencesOneByOne) {
 TEST(Model, TheGradientOfABatchIsTheSumOverItsSentences) {
   Batch batch = make_batch(examples());
   for (const Built& built : all_models()) {
-    SCOPED_TRACE(built.name);
+    SCOPED_TRACE(built.yaml);
     Outcome together = outcome(*built.model, batch), sum;
     for (int64_t b = 0; b < 4; ++b) {
       std::vector<int64_t> row{b};
@@ -169,7 +138,7 @@ TEST(Model, PaddingChangesNoLossAndNoGradient) {
   wide.decoder_input = widened(batch.decoder_input, 2);
   wide.target = widened(batch.target, 2);
   for (const Built& built : all_models()) {
-    SCOPED_TRACE(built.name);
+    SCOPED_TRACE(built.yaml);
     expect_near(outcome(*built.model, batch), outcome(*built.model, wide), 5e-6);
   }
 }
@@ -180,44 +149,29 @@ TEST(Model, WhatStandsInThePaddingChangesNothing) {
   other.decoder_input = scribbled(batch.decoder_input, batch.target_lengths);
   ASSERT_NE(other.source.values, batch.source.values);
   for (const Built& built : all_models()) {
-    SCOPED_TRACE(built.name);
+    SCOPED_TRACE(built.yaml);
     expect_near(outcome(*built.model, batch), outcome(*built.model, other), 0);
   }
 }
 
 TEST(Model, SourcePaddingIsNeverRead) {
   Batch batch = make_batch(examples());
-  std::vector<std::pair<std::string, std::string>> kinds;  // name and config
-  for (const ModelKind& kind : testing::model_kinds())
-    kinds.emplace_back(kind.name(), kind.yaml(3, 4));
-  for (const TransformerKind& kind : transformer_kinds(8, 0))
-    if (!kind.tied_to_source) kinds.emplace_back(kind.name, kind.yaml());
-  for (const auto& [name, yaml] : kinds) {
-    SCOPED_TRACE(name);
-    std::unique_ptr<EncoderDecoder> model = build_model(yaml, kWords);
-    Outcome clean = outcome(*model, batch);
-    for (Module::Named& p : model->parameters())
+  for (const Built& built : all_models()) {
+    if (built.shares_source_vectors) continue;  // the output layer reads the padding's row
+    SCOPED_TRACE(built.yaml);
+    Outcome clean = outcome(*built.model, batch);
+    for (Module::Named& p : built.model->parameters())
       if (p.name == "encoder.embedding.weight")
         p.variable.leaf_value().rows(kPad, 1).fill(std::numeric_limits<Real>::quiet_NaN());
-    expect_near(clean, outcome(*model, batch), 0);
+    expect_near(clean, outcome(*built.model, batch), 0);
   }
 }
 
 TEST(Model, DropoutDrawsTheSameForASentenceInAnyBatch) {
   Batch batch = make_batch(examples());
-  std::vector<std::pair<std::string, std::string>> kinds;  // name and config
-  for (ModelKind kind : testing::model_kinds({"gru"})) {
-    kind.dropout = 0.4;
-    kinds.emplace_back(kind.name(), kind.yaml(3, 4));
-  }
-  for (TransformerKind kind : transformer_kinds(8, 0.4)) {
-    if (!kind.recurrent_decoder && kind.encoder.find("type: transformer") == 0)
-      kind.rest += "  random_offset: 7\n";
-    kinds.emplace_back(kind.name, kind.yaml());
-  }
-  for (const auto& [name, yaml] : kinds) {
-    SCOPED_TRACE(name);
-    std::unique_ptr<EncoderDecoder> model = build_model(yaml, kWords);
+  for (const Built& built : all_models({.dropout = 0.4})) {
+    SCOPED_TRACE(built.yaml);
+    const std::unique_ptr<EncoderDecoder>& model = built.model;
     Pass pass{.training = true, .key = {.seed = 1, .step = 5, .index = 100}};
     Tensor together = model->forward(batch, pass).value(), without = model->forward(batch).value();
     EXPECT_NE(together.at({0, 0, 4}), without.at({0, 0, 4}));
@@ -236,29 +190,31 @@ TEST(Model, DropoutDrawsTheSameForASentenceInAnyBatch) {
 TEST(Model, AttentionWeightsSumToOneAndAreExactlyZeroOnPadding) {
   Batch batch = make_batch(examples());
   for (const Built& built : all_models()) {
-    SCOPED_TRACE(built.name);
+    SCOPED_TRACE(built.yaml);
     Memory memory = built.model->encode(batch.source, batch.source_lengths);
     DecoderState state = built.model->start(memory);
     for (Id token : {kBegin, Id{5}, Id{9}}) {
       Step step = built.model->step(std::vector<Id>(4, token), state, memory);
       state = step.state;
-      bool attends = built.name.find("type: none") == std::string::npos;
-      ASSERT_EQ(step.weights.defined(), attends);
-      if (!attends) break;
-      for (int64_t b = 0; b < 4; ++b)
-        for (int64_t layer = 0; layer < step.weights.size(1); ++layer)
-          for (int64_t head = 0; head < step.weights.size(2); ++head) {
-            double sum = 0;
-            for (int64_t s = 0; s < batch.source.columns; ++s) {
-              Real weight = step.weights.value().at({b, layer, head, s});
-              sum += weight;
-              if (s < batch.source_lengths[b])
-                EXPECT_GT(weight, 0);
-              else
-                EXPECT_EQ(weight, 0);
-            }
-            EXPECT_NEAR(sum, 1, 1e-6);
-          }
+      ASSERT_EQ(step.weights.defined(), built.attends().value_or(step.weights.defined()));
+      if (!step.weights.defined()) break;
+      ASSERT_EQ(step.weights.rank(), 4);
+      ASSERT_EQ(step.weights.size(0), 4);
+      ASSERT_EQ(step.weights.size(3), batch.source.columns);
+      // A row for each sentence, layer and head.
+      int64_t rows = step.weights.count() / batch.source.columns;
+      for (int64_t row = 0; row < rows; ++row) {
+        double sum = 0;
+        for (int64_t s = 0; s < batch.source.columns; ++s) {
+          Real weight = step.weights.value().data()[row * batch.source.columns + s];
+          sum += weight;
+          if (s < batch.source_lengths[row / (rows / 4)])
+            EXPECT_GT(weight, 0);
+          else
+            EXPECT_EQ(weight, 0);
+        }
+        EXPECT_NEAR(sum, 1, 1e-6);
+      }
     }
   }
 }
@@ -273,17 +229,18 @@ TEST(Model, BitsDoNotDependOnTheNumberOfThreads) {
     many.push_back(e);
   }
   Batch batch = make_batch(many);
-  std::vector<std::pair<std::string, std::string>> kinds;  // name and config
+  // Sizes at which the work is shared out.
+  const testing::ModelSizes sizes{.embedding = 40, .hidden = 96, .words = kWords, .dropout = 0.2};
+  std::vector<Built> models = testing::all_combinations(sizes);
   for (ModelKind kind : testing::model_kinds({"gru", "lstm"})) {
     if (kind.layers == 2 && !kind.bidirectional) continue;
-    kind.dropout = 0.2;
-    kinds.emplace_back(kind.name(), kind.yaml(40, 96));
+    kind.dropout = sizes.dropout;
+    std::string yaml = kind.yaml(sizes.embedding, sizes.hidden);
+    models.push_back({.yaml = yaml, .model = build_model(yaml, kWords)});
   }
-  for (const TransformerKind& kind : transformer_kinds(96, 0.2))
-    kinds.emplace_back(kind.name, kind.yaml());
-  for (const auto& [name, yaml] : kinds) {
-    SCOPED_TRACE(name);
-    std::unique_ptr<EncoderDecoder> model = build_model(yaml, kWords);
+  for (const Built& built : models) {
+    SCOPED_TRACE(built.yaml);
+    const std::unique_ptr<EncoderDecoder>& model = built.model;
     Pass pass{.training = true, .key = {.seed = 2}};
     set_threads(1);
     Outcome one = outcome(*model, batch, pass);

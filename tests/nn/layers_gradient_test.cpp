@@ -7,6 +7,7 @@
 #include "support/attentions.h"
 #include "support/layers.h"
 #include "support/random_tensor.h"
+#include "support/registered.h"
 
 namespace lookback {
 namespace {
@@ -24,9 +25,8 @@ void expect_gradients(const std::function<std::vector<Variable>()>& function,
 }
 
 TEST(LayerGradient, RecurrentThroughTime) {
-  testing::register_averaging_cell();
   const int64_t B = 3, S = 4, E = 2, D = 3;
-  for (const char* cell : {"rnn", "gru", "lstm", "averaging"})
+  for (const std::string& cell : testing::all_cells())
     for (bool bidirectional : {false, true})
       for (int64_t layers : {1, 2})
         for (double dropout : {0.0, 0.4}) {
@@ -70,7 +70,7 @@ TEST(LayerGradient, RecurrentThroughTime) {
 
 TEST(LayerGradient, CellStepsWithAKnownPart) {
   const int64_t B = 2, T = 3, D = 3;
-  for (const char* kind : {"rnn", "gru", "lstm"}) {
+  for (const std::string& kind : testing::all_cells()) {
     std::unique_ptr<Cell> cell = cells().get(kind)({.input = 5, .hidden = D});
     cell->initialize(1);
     Variable early(random_tensor({B, T, 2}, 2), true), late(random_tensor({B, 3}, 3), true);

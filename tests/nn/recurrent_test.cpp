@@ -7,8 +7,8 @@
 
 #include "autograd/gradient_check.h"
 #include "support/error_text.h"
-#include "support/layers.h"
 #include "support/random_tensor.h"
+#include "support/registered.h"
 
 namespace lookback {
 namespace {
@@ -47,9 +47,8 @@ struct Kind {
 };
 
 std::vector<Kind> kinds() {
-  testing::register_averaging_cell();
   std::vector<Kind> out;
-  for (const char* cell : {"rnn", "gru", "lstm", "averaging"})
+  for (const std::string& cell : testing::all_cells())
     for (bool bidirectional : {false, true})
       for (int64_t layers : {1, 2}) out.push_back({cell, bidirectional, layers});
   return out;
@@ -72,9 +71,9 @@ std::string name(const Kind& kind) {
 
 TEST(Cell, TheFusedRunEqualsStepAfterStep) {
   Lengths lengths{3, 5, 1, 4, 0};
-  for (const char* kind : {"rnn", "gru", "lstm"})
+  for (const std::string& kind : testing::all_cells())
     for (bool reverse : {false, true}) {
-      SCOPED_TRACE(std::string(kind) + (reverse ? " reversed" : ""));
+      SCOPED_TRACE(kind + (reverse ? " reversed" : ""));
       std::unique_ptr<Cell> cell = cells().get(kind)({.input = E, .hidden = D});
       cell->initialize(3);
       Variable x(random_tensor({5, 5, E}, 1), true);
@@ -98,7 +97,7 @@ TEST(Cell, TheFusedRunEqualsStepAfterStep) {
 
 TEST(Cell, StatesArePaddedWithZerosAndLastIsTheSentencesOwn) {
   Lengths lengths{2, 4, 0};
-  for (const char* kind : {"rnn", "gru", "lstm"})
+  for (const std::string& kind : testing::all_cells())
     for (bool reverse : {false, true}) {
       std::unique_ptr<Cell> cell = cells().get(kind)({.input = E, .hidden = D});
       cell->initialize(3);
@@ -118,7 +117,7 @@ TEST(Cell, StatesArePaddedWithZerosAndLastIsTheSentencesOwn) {
 }
 
 TEST(Cell, PaddingIsNotRead) {
-  for (const char* kind : {"rnn", "gru", "lstm"})
+  for (const std::string& kind : testing::all_cells())
     for (bool reverse : {false, true}) {
       std::unique_ptr<Cell> cell = cells().get(kind)({.input = E, .hidden = D});
       cell->initialize(3);
@@ -137,8 +136,7 @@ TEST(Cell, PaddingIsNotRead) {
 }
 
 TEST(Cell, AOneTokenSentenceReadsTheSameBothWays) {
-  testing::register_averaging_cell();
-  for (const char* kind : {"rnn", "gru", "lstm", "averaging"}) {
+  for (const std::string& kind : testing::all_cells()) {
     std::unique_ptr<Cell> cell = cells().get(kind)({.input = E, .hidden = D});
     cell->initialize(3);
     Variable alone = random_tensor({1, 1, E}, 1);
@@ -160,9 +158,8 @@ TEST(Cell, AOneTokenSentenceReadsTheSameBothWays) {
 }
 
 TEST(Cell, StepsWithAKnownPartEqualStepsOnTheWholeInput) {
-  testing::register_averaging_cell();
   const int64_t B = 3, T = 4, known = 2, late_size = 3;
-  for (const char* kind : {"rnn", "gru", "lstm", "averaging"}) {
+  for (const std::string& kind : testing::all_cells()) {
     std::unique_ptr<Cell> cell = cells().get(kind)({.input = known + late_size, .hidden = D});
     cell->initialize(3);
     Variable early(random_tensor({B, T, known}, 1), true);
@@ -182,7 +179,7 @@ TEST(Cell, StepsWithAKnownPartEqualStepsOnTheWholeInput) {
     std::vector<Variable> leaves = leaves_of(*cell);
     leaves.push_back(early);
     leaves.insert(leaves.end(), late.begin(), late.end());
-    for (const Variable& leaf : leaves) expect_near(g.of(leaf), h.of(leaf), 1e-5, kind);
+    for (const Variable& leaf : leaves) expect_near(g.of(leaf), h.of(leaf), 1e-5, kind.c_str());
   }
 }
 

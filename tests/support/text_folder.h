@@ -15,7 +15,7 @@ namespace lookback {
 class TextFolder {
  public:
   TextFolder() {
-    std::string name = testing::TempDir() + "lookback_text_XXXXXX";
+    std::string name = ::testing::TempDir() + "lookback_text_XXXXXX";
     path_ = mkdtemp(name.data());
   }
   ~TextFolder() { std::filesystem::remove_all(path_); }
