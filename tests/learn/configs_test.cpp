@@ -36,6 +36,12 @@ const std::vector<std::string> kNarrowText = {
     "model.encoder.dropout=0",        "model.decoder.embedding=32", "model.decoder.hidden=64",
     "model.decoder.dropout=0",        "train.optimizer.lr=1e-2"};
 
+const std::vector<std::string> kNarrowTransformer = {
+    "data.corpus.max_vocabulary=500", "model.encoder.width=32",  "model.encoder.feed_forward=64",
+    "model.encoder.layers=1",         "model.encoder.dropout=0", "model.decoder.width=32",
+    "model.decoder.feed_forward=64",  "model.decoder.layers=1",  "model.decoder.dropout=0",
+    "train.optimizer.lr=3e-3"};
+
 // Every file of configs/ has a line here.
 const std::vector<Case> kCases = {
     {"bench/gru_bahdanau.yaml", kNarrow},
@@ -44,13 +50,14 @@ const std::vector<Case> kCases = {
     {"bench/toy.yaml", kNarrow},
     {"copy_bahdanau.yaml", kShort},
     {"copy_fixed.yaml", kShort},
-    {"copy_transformer.yaml", kShort},
     {"copy_luong_concat.yaml", kShort},
     {"copy_luong_dot.yaml", kShort},
     {"copy_luong_general.yaml", kShort},
     {"copy_scaled_dot.yaml", kShort},
+    {"copy_transformer.yaml", kShort},
     {"multi30k_bahdanau.yaml", kNarrowText, 150},
     {"multi30k_fixed.yaml", kNarrowText, 150},
+    {"multi30k_transformer.yaml", kNarrowTransformer, 150},
     {"reverse_bahdanau.yaml", kShort},
 };
 

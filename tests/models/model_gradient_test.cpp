@@ -31,7 +31,7 @@ TEST(ModelGradient, OfEveryParameterWithDropoutOffAndOn) {
   set_threads(1);
   for (double dropout : {0.0, 0.3})
     for (const testing::Built& built :
-         testing::all_models({.embedding = 2, .hidden = 3, .words = 7, .dropout = dropout})) {
+         testing::all_models({.embedding = 2, .hidden = 4, .words = 7, .dropout = dropout})) {
       SCOPED_TRACE(built.yaml);
       expect_gradients(*built.model, {.training = dropout > 0, .key = {.seed = 4, .step = 9}});
     }
