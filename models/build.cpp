@@ -69,7 +69,14 @@ DecoderMaker transformer_decoder(Section& section, Section& model, const Decoder
   read(section, model, options);
   Section attention = model.section("attention");
   std::string type = "none";
-  attention.read_choice("type", type, {"none"});
+  std::vector<std::string> known = attentions().names();
+  known.push_back("none");
+  attention.read_choice("type", type, known);
+  if (type != "none")
+    attention.refuse("type",
+                     format("\"{}\" is for a recurrent decoder; a Transformer's has attention "
+                            "of its own, so leave model.attention out",
+                            type));
   check_tie(model, setting, options.width, options.width, "its width");
   bool tie = setting.tie != Tie::kNone;
   return [=, memory = setting.memory](int64_t words, const Variable& source_vectors) {

@@ -13,15 +13,18 @@ void read(Section& section, RecurrentDecoder::Options& o, const MemoryShape& mem
   section.read("dropout", o.dropout, from_below(0, 1));
   section.read("variational", o.variational);
   section.read_choice("initial_state", o.initial_state, {"last", "bridge", "zero"});
+  if (o.initial_state != "zero" && memory.layers == 0)
+    section.refuse(
+        "initial_state",
+        format("\"{}\" needs the last state of a recurrent encoder, and this one is none; "
+               "use initial_state: zero",
+               o.initial_state));
   if (o.initial_state == "last" && (memory.states != o.hidden || memory.layers != o.layers))
     section.refuse("initial_state",
                    format("\"last\" hands the encoder's last states on unchanged, so the decoder "
                           "needs hidden: {} "
                           "and layers: {}, but has {} and {}; or use initial_state: bridge",
                           memory.states, memory.layers, o.hidden, o.layers));
-  if (o.initial_state == "bridge" && memory.layers == 0)
-    section.refuse("initial_state",
-                   "\"bridge\" needs a recurrent encoder; use initial_state: zero");
 }
 
 void read_attending(Section& attention, RecurrentDecoder::Options& o) {

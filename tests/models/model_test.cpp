@@ -355,6 +355,14 @@ TEST(ModelConfig, MistakesAreNamedWithTheirPlaceAndTheRemedy) {
          "test.yaml:2: model.encoder.hiden: unknown key; did you mean \"hidden\"?");
   starts("  decoder: {type: transformr}\n", "test.yaml:2: model.decoder.type: ");
   starts("  encoder: {layers: 0}\n", "test.yaml:2: model.encoder.layers: ");
+  const std::string transformer = "  encoder: {type: transformer}\n";
+  EXPECT_EQ(
+      text(transformer + "  decoder: {hidden: 8}\n"),
+      "test.yaml:3: model.decoder.initial_state: \"last\" needs the last state of a recurrent "
+      "encoder, and this one is none; use initial_state: zero");
+  EXPECT_EQ(text(transformer + "  decoder: {type: transformer}\n  attention: {type: luong}\n"),
+            "test.yaml:4: model.attention.type: \"luong\" is for a recurrent decoder; a "
+            "Transformer's has attention of its own, so leave model.attention out");
   starts("  encoder: {dropout: 1.0}\n", "test.yaml:2: model.encoder.dropout: ");
 }
 

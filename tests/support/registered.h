@@ -109,7 +109,7 @@ struct Built {
 inline const std::vector<std::string>& reasons_to_refuse() {
   static const std::vector<std::string> reasons{
       "a fixed context needs a recurrent encoder",
-      "(known: none)",  // a decoder with an attention of its own
+      "is for a recurrent decoder",  // a decoder with an attention of its own
   };
   return reasons;
 }
