@@ -70,9 +70,6 @@ void print_json(const Json& json);
 
 /// Error where a measured value is not finite: a model that has run away must not look measured.
 void refuse_not_finite(double value, const std::string& model);
-/// UserError where a sentence of so many tokens, at a place like `test.de:3`, and its end mark do not
-/// fit a model's positions; `most` -1 is no limit.
-void refuse_long(const std::string& place, size_t tokens, int64_t most);
 /// How this program was called, for commands that can be pasted.
 const std::string& program();
 void set_program(const std::string& name);

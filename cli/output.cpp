@@ -43,12 +43,6 @@ std::string counted(int64_t count, const std::string& thing) {
   return format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
-void refuse_long(const std::string& place, size_t tokens, int64_t most) {
-  if (most >= 0 && static_cast<int64_t>(tokens) + 1 > most)
-    fail_user("{}: {} tokens with the end mark, but the model's learned positions end at {}", place,
-              tokens + 1, most);
-}
-
 void refuse_not_finite(double value, const std::string& model) {
   if (!std::isfinite(value))
     fail(

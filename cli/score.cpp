@@ -6,6 +6,7 @@
 #include "train/checkpoint.h"
 #include "train/corpus.h"
 #include "train/evaluate.h"
+#include "train/positions.h"
 
 namespace lookback::cli {
 namespace {
@@ -68,12 +69,10 @@ int score(const Words& words) {
 
   LoadedModel model = load_model(path);
   std::vector<Example> examples = encode(read_text(files), model.source, model.target);
-  for (size_t i = 0; i < examples.size(); ++i) {
-    refuse_long(format("{}:{}", files.source, i + 1), examples[i].source.size(),
-                model.model->max_source_positions());
-    refuse_long(format("{}:{}", files.target, i + 1), examples[i].target.size(),
-                model.model->max_target_positions());
-  }
+  PositionLimits limits = position_limits(*model.model);
+  for (size_t i = 0; i < examples.size(); ++i)
+    if (std::optional<TooLong> side = too_long(examples[i], limits))
+      fail_user("{}:{}: {}", side->source ? files.source : files.target, i + 1, side->text);
   Scores scores = lookback::score(*model.model, examples, batch);
   for (const std::vector<double>& log_p : scores) refuse_not_finite(total(log_p), model.path);
   if (json) {

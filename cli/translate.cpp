@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "core/log.h"
 #include "train/checkpoint.h"
 #include "train/evaluate.h"
+#include "train/positions.h"
 
 namespace lookback::cli {
 namespace {
@@ -63,10 +65,10 @@ struct Translator {
 
   /// Before anything is answered: lines that the model's positions do not reach.
   void check(const Lines& lines, size_t first) const {
-    int64_t most = model.model->max_source_positions();
-    for (size_t i = 0; i < lines.size() && most >= 0; ++i)
-      refuse_long(format("{}:{}", kStdin, first + i + 1), model.source.encode(lines[i]).size(),
-                  most);
+    PositionLimits limits = position_limits(*model.model);
+    for (size_t i = 0; i < lines.size() && limits.any(); ++i)
+      if (std::optional<TooLong> side = too_long({model.source.encode(lines[i]), {}}, limits))
+        fail_user("{}:{}: {}", kStdin, first + i + 1, side->text);
   }
 };
 
@@ -260,6 +262,9 @@ int translate(const Words& words) {
   LoadedModel model = load_model(path);
   DecodeOptions options = choices.over(model.recipe.decode);
   options.weights = !attention_path.empty();
+  std::error_code none;
+  if (options.weights && std::filesystem::equivalent(attention_path, model.path, none))
+    fail_user("translate: --attention {} is the model itself; name another file", attention_path);
   if (options.weights && options.n_best > 1)
     fail_user(
         "translate: --attention writes the weights of one translation a line; with it n_best "

@@ -128,7 +128,9 @@ class BeamSearch {
       double total = double{kernels::log_sum_exp(logits, words)};
       for (Id id = kUnknown; id < words; ++id) {
         double log_probability = open.log_probability + log_share(logits[id], total);
-        if (log_probability >= best.threshold() && allowed(id))
+        // A word that cannot be is no candidate, unless nothing else is left.
+        bool possible = log_probability > -std::numeric_limits<double>::infinity();
+        if ((possible || allowed.only_end()) && log_probability >= best.threshold() && allowed(id))
           best.offer({log_probability, static_cast<int64_t>(i), id});
       }
     }

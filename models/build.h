@@ -13,9 +13,9 @@ struct EncoderPlan {
   MemoryShape memory;
   std::function<std::unique_ptr<Encoder>(int64_t words)> make;
 };
-/// An encoder reads its own section and what concerns both sides (`random_offset`) in the model's.
+/// An encoder reads its own section and what concerns both sides (`random_offset`, `tie_embeddings`) in the model's.
 using EncoderFactory = std::function<EncoderPlan(Section& encoder, Section& model)>;
-/// The encoders that `model.encoder.type` may name: recurrent, and what a program adds.
+/// The encoders that `model.encoder.type` may name: recurrent, transformer, and what a program adds.
 Registry<EncoderFactory>& encoders();
 
 /// `model.tie_embeddings`: which tables of word vectors are one.
@@ -42,7 +42,7 @@ using ModelMaker =
     std::function<std::unique_ptr<EncoderDecoder>(int64_t source_words, int64_t target_words)>;
 /// Reads the section `model` of a config. `one_vocabulary`: both sides of the data share theirs,
 /// which `tie_embeddings: all` needs.
-ModelMaker read_model(Section& model, bool one_vocabulary = true);
+ModelMaker read_model(Section& model, bool one_vocabulary);
 
 /// Refuses `tie_embeddings` of a decoder whose word vectors (E units) do not fit its output layer's
 /// inputs, or, where all are tied, the encoder's word vectors. `inputs_are` says what the inputs

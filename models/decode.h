@@ -25,6 +25,13 @@ struct Decoded {
 /// smaller id. evaluate() counts by it too.
 Id most_probable(const Real* logits, int64_t words);
 
+/// log p of one word. Rounding must not make a probability larger than 1, for a score may only fall;
+/// NaN stays.
+inline double log_share(Real logit, double log_sum) {
+  double log_p = double{logit} - log_sum;
+  return log_p > 0 ? 0 : log_p;
+}
+
 /// Decodes sentences side by side: by beam search (beam.cpp), of which a beam of 1 is greedy, or by
 /// sampling (sample.cpp). At most n_best for each, best first. The marks <pad> and <bos> are never
 /// chosen, and each sentence has a limit of its own, never its batch's. `numbers` are the sentences'

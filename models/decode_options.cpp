@@ -10,7 +10,8 @@ namespace {
 
 // The ranges, for configs, the command line and programs.
 const Range kHypotheses = between(1, 1e4), kAlpha = between(0, 100), kMinLength = between(0, 1e5),
-            kTopK = between(0, 1e9), kTemperature = {.low = 0, .high = 1e6, .above_low = true},
+            kMaxLength = between(0, 1e5), kTopK = between(0, 1e9),
+            kTemperature = {.low = 0, .high = 1e6, .above_low = true},
             kTopP = {.low = 0, .high = 1, .above_low = true};
 
 std::optional<DecodeProblem> out_of_range(const DecodeOptions& o) {
@@ -19,6 +20,7 @@ std::optional<DecodeProblem> out_of_range(const DecodeOptions& o) {
       {"n_best", static_cast<double>(o.n_best), kHypotheses},
       {"length_penalty.alpha", o.length_penalty.alpha, kAlpha},
       {"min_length", static_cast<double>(o.min_length), kMinLength},
+      {"max_length", static_cast<double>(o.max_length < 0 ? 1 : o.max_length), kMaxLength},
       {"temperature", o.temperature, kTemperature},
       {"top_k", static_cast<double>(o.top_k), kTopK},
       {"top_p", o.top_p, kTopP}};
@@ -32,6 +34,9 @@ std::optional<DecodeProblem> out_of_range(const DecodeOptions& o) {
 
 std::optional<DecodeProblem> problem_of(const DecodeOptions& o) {
   if (std::optional<DecodeProblem> problem = out_of_range(o)) return problem;
+  std::vector<std::string> types = length_penalty_types();
+  if (std::find(types.begin(), types.end(), o.length_penalty.type) == types.end())
+    return DecodeProblem{"length_penalty.type", unknown_name("type", o.length_penalty.type, types)};
   if (o.sample && o.beam > 1)
     return DecodeProblem{"beam", format("is {}, but with sample: true words are drawn, not "
                                         "searched; n_best is the number of samples",

@@ -56,13 +56,6 @@ class AllowedWords {
   bool only_end_, no_end_;
 };
 
-/// log p of one word. Rounding must not make a probability larger than 1, for a score may only fall;
-/// NaN stays.
-inline double log_share(Real logit, double log_sum) {
-  double log_p = double{logit} - log_sum;
-  return log_p > 0 ? 0 : log_p;
-}
-
 /// The hypothesis followed by the end mark; `logits` are the row's that ended it.
 Decoded finish(Hypothesis&& hypothesis, double log_probability, const Real* logits, int64_t words,
                const AllowedWords& allowed, const DecodeOptions& options, const Step& step);

@@ -15,6 +15,11 @@ void read(Section& section, Section& model, TransformerOptions& o) {
   section.read_choice("positions", o.positions, {"sinusoidal", "learned", "none"});
   if (o.positions == "learned") section.read("max_positions", o.max_positions, between(1, 1e7));
   model.read("random_offset", o.random_offset, between(0, 1e6));
+  if (o.random_offset > 0 && o.positions == "none")
+    section.refuse("positions",
+                   format("\"none\" has no positions that model.random_offset: {} could "
+                          "move; leave one of the two out",
+                          o.random_offset));
   section.read("bias", o.bias);
   section.read("dropout", o.dropout, from_below(0, 1));
   o.attention_dropout = o.feed_forward_dropout = o.dropout;

@@ -45,8 +45,7 @@ MultiHeadAttention::MultiHeadAttention(const Options& options)
 /// Rows [begin, begin + rows) of the joint projection.
 Variable MultiHeadAttention::project(const Variable& x, int64_t begin, int64_t rows) const {
   if (begin == 0 && rows == in_weight_.size(0)) return linear(x, in_weight_, in_bias_);
-  return linear(x, narrow(in_weight_, 0, begin, rows),
-                in_bias_.defined() ? narrow(in_bias_, 0, begin, rows) : Variable());
+  return linear(x, narrow(in_weight_, 0, begin, rows), bias_rows(begin, rows));
 }
 
 Attended MultiHeadAttention::attend(const Variable& query, int64_t query_column,
@@ -66,11 +65,20 @@ Attended MultiHeadAttention::attend(const Variable& query, int64_t query_column,
   return {linear(out.context, out_weight_, out_bias_), out.weights};
 }
 
-Attended MultiHeadAttention::self(const Variable& x, const Call& call) const {
+void MultiHeadAttention::check_self() const {
   if (!in_weight_.defined())
     fail(
         "[multi_head_attention] self-attention needs a memory as wide as the queries, not {} and {}",
         options_.memory, options_.width);
+}
+
+/// Of the joint bias, which may be none.
+Variable MultiHeadAttention::bias_rows(int64_t begin, int64_t rows) const {
+  return in_bias_.defined() ? narrow(in_bias_, 0, begin, rows) : Variable();
+}
+
+Attended MultiHeadAttention::self(const Variable& x, const Call& call) const {
+  check_self();
   Variable all = project(x, 0, in_weight_.size(0));
   return attend(all, 0, all, options_.width, call);
 }
@@ -78,22 +86,18 @@ Attended MultiHeadAttention::self(const Variable& x, const Call& call) const {
 Variable MultiHeadAttention::prepare(const Variable& memory) const {
   if (in_weight_.defined()) return project(memory, options_.width, cache_width());
   std::vector<Variable> weights{k_weight_, v_weight_};
-  return linear(
-      memory, concat(weights, 0),
-      in_bias_.defined() ? narrow(in_bias_, 0, options_.width, cache_width()) : Variable());
+  return linear(memory, concat(weights, 0), bias_rows(options_.width, cache_width()));
 }
 
 Attended MultiHeadAttention::cross(const Variable& x, const Variable& prepared,
                                    const Call& call) const {
-  Variable query =
-      in_weight_.defined()
-          ? project(x, 0, options_.width)
-          : linear(x, q_weight_,
-                   in_bias_.defined() ? narrow(in_bias_, 0, 0, options_.width) : Variable());
+  Variable query = in_weight_.defined() ? project(x, 0, options_.width)
+                                        : linear(x, q_weight_, bias_rows(0, options_.width));
   return attend(query, 0, prepared, 0, call);
 }
 
 Variable MultiHeadAttention::next(const Variable& x, Variable& cache) const {
+  check_self();
   Variable all = project(x, 0, in_weight_.size(0));
   cache = concat(std::vector<Variable>{cache, narrow(all, 2, options_.width, cache_width())}, 1);
   return attend(all, 0, cache, 0, {}).context;

@@ -51,6 +51,8 @@ class MultiHeadAttention : public Module {
   Attended attend(const Variable& query, int64_t query_column, const Variable& memory,
                   int64_t key_column, const Call& call) const;
   Variable project(const Variable& x, int64_t begin, int64_t rows) const;
+  Variable bias_rows(int64_t begin, int64_t rows) const;
+  void check_self() const;
 
   Options options_;
   int64_t size_;  // K

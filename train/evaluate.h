@@ -56,7 +56,8 @@ std::vector<std::vector<double>> score(const EncoderDecoder& model,
                                        const std::vector<Example>& examples, int64_t batch = 64);
 
 /// decode() in batches of like length that run side by side; results in the order given, the n best
-/// of each. The text does not depend on the batch. `numbers` are the sentences' numbers in the whole
+/// of each. The text does not depend on the batch, but for ties
+/// that rounding decides. `numbers` are the sentences' numbers in the whole
 /// input, on which draws depend; empty: 0, 1, ...
 std::vector<std::vector<Decoded>> translate(const EncoderDecoder& model,
                                             const std::vector<std::vector<Id>>& sources,

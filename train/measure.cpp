@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/gemm.h"
 #include "core/threads.h"
+#include "train/positions.h"
 #include "train/step.h"
 
 namespace lookback {
@@ -87,6 +88,10 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   model->initialize(recipe.seed);
   std::vector<Module::Named> parameters = model->parameters();
   std::unique_ptr<Optimizer> optimizer = train.optimizer.make(parameters);
+  Example longest{std::vector<Id>(static_cast<size_t>(options.source_length - 1), kUnknown),
+                  std::vector<Id>(static_cast<size_t>(options.target_length - 1), kUnknown)};
+  if (std::optional<TooLong> side = too_long(longest, position_limits(*model)))
+    fail_user("bench: {}", side->text);
   Batch batch = random_batch(options, source_words, target_words);
 
   BenchResult out;

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/kernels/softmax.h"
 #include "core/threads.h"
+#include "models/decode.h"
 
 namespace lookback {
 
@@ -42,7 +43,8 @@ std::vector<std::vector<double>> token_log_probabilities(const Variable& logits,
     for (int64_t t = 0; t < batch.target_lengths[static_cast<size_t>(b)]; ++t) {
       const Real* row = logits.value().data() + (b * batch.target.columns + t) * words;
       double log_sum = kernels::log_sum_exp(row, words);
-      out[static_cast<size_t>(b)].push_back(row[batch.target.at(b, t)] - log_sum);
+      // As decoding does it: rounding must not make a probability larger than 1.
+      out[static_cast<size_t>(b)].push_back(log_share(row[batch.target.at(b, t)], log_sum));
     }
   return out;
 }

@@ -16,6 +16,8 @@ int64_t row_grain(int64_t columns) {
 
 Variable softmax(const Variable& x, const Mask& mask) {
   int64_t rows = x.shape().rows(), columns = x.shape().columns();
+  if (mask.is_causal())
+    fail("[softmax] a causal mask needs queries and keys; dot_product_attention takes one");
   if (mask.defined() && (mask.rows() != rows || mask.columns() != columns))
     fail("[softmax] mask ({}, {}) does not fit scores {}", mask.rows(), mask.columns(),
          x.shape().text());

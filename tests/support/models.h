@@ -106,7 +106,7 @@ inline std::unique_ptr<EncoderDecoder> build_model(const std::string& yaml, int6
                                                    uint64_t seed = 1) {
   Config source = Config::from_text(yaml, "test.yaml"), resolved;
   Section root(source, resolved), model = root.section("model");
-  ModelMaker make = read_model(model);
+  ModelMaker make = read_model(model, true);
   refuse_unknown(source, resolved);
   std::unique_ptr<EncoderDecoder> out = make(words, words);
   out->initialize(seed);
