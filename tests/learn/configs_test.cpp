@@ -118,7 +118,9 @@ TEST_P(ConfigFile, IsBuiltAndStepped) {
   double uniform = std::log(static_cast<double>(learner.data->target_vocabulary().size()));
   for (uint64_t step = 0; step < 2; ++step) {
     Batch batch = make_batch(learner.data->training_examples(static_cast<int64_t>(step)));
-    EXPECT_NEAR(learner.step(recipe_, batch, step), uniform, 0.5);
+    double nll = learner.step(recipe_, batch, step);
+    EXPECT_LT(nll, uniform + 0.5);
+    if (step == 0) EXPECT_GT(nll, uniform - 0.5);  // after one step some have learned already
   }
 }
 
