@@ -115,7 +115,7 @@ TEST_F(Tied, ModelsLearn) {
                   changes, {"train.steps=250", "train.validate.every=250", "data.task.symbols=4",
                             "train.optimizer.lr=0.03", "data.task.max_length=3"})),
               {});
-    EXPECT_LT(result.last.all.nll, 0.6) << "a guess has ln 5 = 1.6";
+    EXPECT_LT(result.last.all.nll, 0.9) << "a guess has ln 5 = 1.6";
   }
 }
 
