@@ -33,5 +33,28 @@ TEST(LearnCopy, AFixedContextForgets) {
   }
 }
 
+/// Mean over the upper half of the trained lengths.
+double upper_half(const Evaluation& evaluation) {
+  double sum = 0;
+  int64_t rows = 0;
+  for (const Evaluation::Length& row : evaluation.by_length)
+    if (row.from > 10) {
+      sum += row.measures.sequence_accuracy;
+      ++rows;
+    }
+  return sum / static_cast<double>(rows);
+}
+
+TEST(LearnCopy, EveryAttentionAndTheTransformer) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "minutes under the sanitizers, and the release build learns it";
+#endif
+  EXPECT_GE(upper_half(learn("copy_luong_dot.yaml")), 0.97);
+  EXPECT_GE(upper_half(learn("copy_luong_general.yaml")), 0.97);
+  EXPECT_GE(upper_half(learn("copy_luong_concat.yaml")), 0.98);
+  EXPECT_GE(upper_half(learn("copy_scaled_dot.yaml")), 0.97);
+  EXPECT_GE(upper_half(learn("copy_transformer.yaml")), 0.98);
+}
+
 }  // namespace
 }  // namespace lookback
