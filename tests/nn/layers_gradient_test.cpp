@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "autograd/gradient_check.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
@@ -121,6 +123,17 @@ TEST(LayerGradient, EveryAttentionWithItsParameters) {
     expect_attention_gradients(kind, {.query = 3, .values = 5});
   for (const std::string& kind : testing::attention_kinds(true))
     expect_attention_gradients(kind, {.query = 3, .values = 3});
+}
+
+TEST(LayerGradient, NoRegisteredAttentionIsMissingAbove) {
+  std::vector<std::string> kinds = testing::attention_kinds(true);
+  for (const std::string& name : attentions().names())
+    EXPECT_TRUE(std::any_of(kinds.begin(), kinds.end(),
+                            [&](const std::string& kind) {
+                              return kind == "type: " + name ||
+                                     kind.starts_with("type: " + name + ",");
+                            }))
+        << name << " has no line in attention_kinds()";
 }
 
 TEST(LayerGradient, LinearAndEmbedding) {
