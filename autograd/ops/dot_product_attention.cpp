@@ -8,8 +8,9 @@
 namespace lookback {
 namespace {
 
-// Scores of one head (T x S) from which they are worked out block by block. Below, working them out
-// twice costs a fifth more time than keeping them; from here on it costs none (docs/performance.md).
+// Scores of one head (T x S) from which they are worked out block by block. Working them out twice
+// costs about a fifth more time at most lengths (docs/performance.md), so it must save memory that
+// matters: from here on 4 MiB a head.
 constexpr int64_t kManyScores = int64_t{1024} * 1024;
 
 std::string text(const Heads& h) {
