@@ -170,21 +170,21 @@ struct Choices {
   std::optional<uint64_t> seed;
 
   void declare(Arguments& a) {
-    a.whole("--beam", beam, between(1, 1e4), "Hypotheses kept a sentence; 1 is greedy");
-    a.whole("--n-best", n_best, between(1, 1e4),
+    using namespace decode_ranges;
+    a.whole("--beam", beam, kHypotheses, "Hypotheses kept a sentence; 1 is greedy");
+    a.whole("--n-best", n_best, kHypotheses,
             "Print the N best of each line, a line each, tab-separated: input line, score,\n"
             "log-probability, text; an empty line has none");
     a.choice("--length-penalty", penalty, length_penalty_types(),
              "Rank by log p, log p / |y|^alpha, or log p / ((5+|y|)/6)^alpha");
-    a.number("--alpha", alpha, between(0, 100), "Of the length penalty (length 1, gnmt 0.6)");
-    a.whole("--min-length", min_length, between(0, 1e5), "Tokens a translation at least");
-    a.whole("--max-length", max_length, between(1, 1e5), "Tokens a translation at most");
+    a.number("--alpha", alpha, kAlpha, "Of the length penalty (length 1, gnmt 0.6)");
+    a.whole("--min-length", min_length, kMinLength, "Tokens a translation at least");
+    a.whole("--max-length", max_length, kMaxLength, "Tokens a translation at most");
     a.flag("--sample", sample,
            "Draw words instead of searching; --n-best is the number of samples");
-    a.number("--temperature", temperature, Range{.low = 0, .high = 1e6, .above_low = true},
-             "Of the draw: logits are divided by it");
-    a.whole("--top-k", top_k, between(0, 1e9), "Draw among the N likeliest words; 0: all");
-    a.number("--top-p", top_p, Range{.low = 0, .high = 1, .above_low = true},
+    a.number("--temperature", temperature, kTemperature, "Of the draw: logits are divided by it");
+    a.whole("--top-k", top_k, kTopK, "Draw among the N likeliest words; 0: all");
+    a.number("--top-p", top_p, kTopP,
              "Draw among the fewest likeliest words that hold this probability");
     a.seed("--seed", seed, "Of the draws");
   }

@@ -23,14 +23,20 @@ EncoderPlan recurrent_encoder(Section& section, Section& model) {
           }};
 }
 
+/// `attention.type`: `none` or what is registered, whichever decoder asks.
+std::string read_attention_type(Section& attention) {
+  std::vector<std::string> known = attentions().names();
+  known.insert(known.begin(), "none");
+  std::string type = "none";
+  attention.read_choice("type", type, known);
+  return type;
+}
+
 /// Null for `none`: the decoder then sees one fixed context, and has no keys in the section.
 AttentionMaker read_attention(Section& model, const Attention::Sizes& sizes,
                               RecurrentDecoder::Options& options) {
   Section section = model.section("attention");
-  std::vector<std::string> known = attentions().names();
-  known.insert(known.begin(), "none");
-  std::string type = "none";
-  section.read_choice("type", type, known);
+  std::string type = read_attention_type(section);
   if (type == "none") return nullptr;
   read_attending(section, options);
   return attentions().get(type)(section, sizes);
@@ -68,10 +74,7 @@ DecoderMaker transformer_decoder(Section& section, Section& model, const Decoder
   TransformerOptions options;
   read(section, model, options);
   Section attention = model.section("attention");
-  std::string type = "none";
-  std::vector<std::string> known = attentions().names();
-  known.push_back("none");
-  attention.read_choice("type", type, known);
+  std::string type = read_attention_type(attention);
   if (type != "none")
     attention.refuse("type",
                      format("\"{}\" is for a recurrent decoder; a Transformer's has attention "

@@ -8,11 +8,7 @@ namespace lookback {
 
 namespace {
 
-// The ranges, for configs, the command line and programs.
-const Range kHypotheses = between(1, 1e4), kAlpha = between(0, 100), kMinLength = between(0, 1e5),
-            kMaxLength = between(0, 1e5), kTopK = between(0, 1e9),
-            kTemperature = {.low = 0, .high = 1e6, .above_low = true},
-            kTopP = {.low = 0, .high = 1, .above_low = true};
+using namespace decode_ranges;
 
 std::optional<DecodeProblem> out_of_range(const DecodeOptions& o) {
   const std::tuple<const char*, double, Range> all[] = {
@@ -20,7 +16,8 @@ std::optional<DecodeProblem> out_of_range(const DecodeOptions& o) {
       {"n_best", static_cast<double>(o.n_best), kHypotheses},
       {"length_penalty.alpha", o.length_penalty.alpha, kAlpha},
       {"min_length", static_cast<double>(o.min_length), kMinLength},
-      {"max_length", static_cast<double>(o.max_length < 0 ? 1 : o.max_length), kMaxLength},
+      {"max_length", static_cast<double>(std::max<int64_t>(o.max_length, 0)),
+       between(0, kMaxLength.high)},  // a program may ask for the end mark alone
       {"temperature", o.temperature, kTemperature},
       {"top_k", static_cast<double>(o.top_k), kTopK},
       {"top_p", o.top_p, kTopP}};
@@ -58,7 +55,7 @@ void read(Section& section, DecodeOptions& o) {
   o.length_penalty.alpha = default_alpha(o.length_penalty.type);
   if (o.length_penalty.type != "none") penalty.read("alpha", o.length_penalty.alpha, kAlpha);
   section.read("min_length", o.min_length, kMinLength);
-  section.read_or_auto("max_length", o.max_length, between(1, 1e5));
+  section.read_or_auto("max_length", o.max_length, kMaxLength);
   section.read("sample", o.sample);
   section.read("temperature", o.temperature, kTemperature);
   section.read("top_k", o.top_k, kTopK);

@@ -30,6 +30,17 @@ struct DecodeOptions {
   }
 };
 
+/// What each option may be, in configs and on the command line.
+namespace decode_ranges {
+inline constexpr Range kHypotheses{.low = 1, .high = 1e4};  ///< beam, n_best
+inline constexpr Range kAlpha{.low = 0, .high = 100};
+inline constexpr Range kMinLength{.low = 0, .high = 1e5};
+inline constexpr Range kMaxLength{.low = 1, .high = 1e5};
+inline constexpr Range kTopK{.low = 0, .high = 1e9};
+inline constexpr Range kTemperature{.low = 0, .high = 1e6, .above_low = true};
+inline constexpr Range kTopP{.low = 0, .high = 1, .above_low = true};
+}  // namespace decode_ranges
+
 /// An option out of range, or two that do not go together: the key to blame, and why.
 struct DecodeProblem {
   std::string key, text;

@@ -19,6 +19,9 @@ class Attention : public Module {
   struct Sizes {
     int64_t query = 0;   ///< units of the decoder's state
     int64_t values = 0;  ///< units of one encoder state
+
+    /// `units` of an attention's options, -1 (`auto`) being as many as the query has.
+    int64_t resolved(int64_t units) const { return units > 0 ? units : query; }
   };
 
   struct Keys {

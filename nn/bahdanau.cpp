@@ -3,22 +3,17 @@
 #include <cmath>
 
 namespace lookback {
-namespace {
-int64_t units(const BahdanauAttention::Options& options, const Attention::Sizes& sizes) {
-  return options.units > 0 ? options.units : sizes.query;
-}
-}  // namespace
 
 void read(Section& section, BahdanauAttention::Options& options) {
   section.read_or_auto("units", options.units, between(1, 65536));
 }
 
 BahdanauAttention::BahdanauAttention(const Options& options, const Sizes& sizes)
-    : query_({.inputs = sizes.query, .outputs = units(options, sizes), .bias = false}),
-      key_({.inputs = sizes.values, .outputs = units(options, sizes), .bias = false}) {
+    : query_({.inputs = sizes.query, .outputs = sizes.resolved(options.units), .bias = false}),
+      key_({.inputs = sizes.values, .outputs = sizes.resolved(options.units), .bias = false}) {
   child("query", query_);
   child("key", key_);
-  int64_t count = units(options, sizes);
+  int64_t count = sizes.resolved(options.units);
   v_ = parameter("v", {count}, uniform(1 / std::sqrt(static_cast<double>(count))));
 }
 

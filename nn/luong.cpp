@@ -23,7 +23,7 @@ Attention::Keys LuongAttention::prepare(const Variable& values, const Mask& mask
 ConcatAttention::ConcatAttention(const Options& options, const Sizes& sizes)
     : sizes_(sizes),
       joint_({.inputs = sizes.query + sizes.values,
-              .outputs = options.units > 0 ? options.units : sizes.query,
+              .outputs = sizes.resolved(options.units),
               .bias = false}) {
   child("joint", joint_);
   int64_t units = joint_.weight().size(0);

@@ -20,8 +20,8 @@ namespace {
 
 using testing::all_attentions;
 using testing::all_cells;
+using testing::build_attention;
 using testing::leaves_of;
-using testing::make_attention;
 using testing::random_tensor;
 
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
@@ -155,7 +155,7 @@ constexpr int64_t D = 4;
 const Mask kHoles(3, 5, {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0});
 
 std::unique_ptr<Attention> make(const std::string& kind, int64_t size = D) {
-  return make_attention(kind, {.query = size, .values = size});
+  return build_attention(kind, {.query = size, .values = size});
 }
 
 /// The values with this where the mask is false.

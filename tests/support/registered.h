@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/attentions.h"
 #include "support/models.h"
 
 // Everything that is registered, by name, so that the contracts hold for what is added later without
@@ -41,16 +42,6 @@ inline std::vector<std::string> all_attentions() {
                   {{"bahdanau", {"", "units: 5"}},
                    {"luong", {"score: dot", "score: general", "score: concat, units: 5"}},
                    {"scaled_dot", {"", "units: 3"}}});
-}
-
-inline std::unique_ptr<Attention> make_attention(const std::string& section_text,
-                                                 const Attention::Sizes& sizes) {
-  Config source = Config::from_text("attention: {" + section_text + "}\n", "test.yaml"), resolved;
-  Section root(source, resolved), section = root.section("attention");
-  std::unique_ptr<Attention> out = attentions().choose(section, "type", "")(section, sizes)();
-  refuse_unknown(source, resolved);
-  out->initialize(1);
-  return out;
 }
 
 struct ModelSizes {
