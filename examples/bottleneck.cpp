@@ -20,7 +20,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "train/figure.h"
+#include "study/figure.h"
 #include "train/trainer.h"
 
 using namespace lookback;

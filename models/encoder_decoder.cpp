@@ -39,13 +39,21 @@ EncoderDecoder::EncoderDecoder(std::unique_ptr<Encoder> encoder, std::unique_ptr
 
 Memory EncoderDecoder::encode(const IdMatrix& source, const Lengths& lengths,
                               const Pass& pass) const {
-  Memory memory = encoder_->encode(source, lengths, pass);
+  return encode(encoder_->embed(source), lengths, pass);
+}
+
+Memory EncoderDecoder::encode(const Variable& vectors, const Lengths& lengths,
+                              const Pass& pass) const {
+  Memory memory = encoder_->encode(vectors, lengths, pass);
   decoder_->prepare(memory);
   return memory;
 }
 
 Variable EncoderDecoder::forward(const Batch& batch, const Pass& pass) const {
-  Memory memory = encode(batch.source, batch.source_lengths, pass);
+  return forward(batch, encode(batch.source, batch.source_lengths, pass), pass);
+}
+
+Variable EncoderDecoder::forward(const Batch& batch, const Memory& memory, const Pass& pass) const {
   return decoder_->forward(batch.decoder_input, batch.target_lengths, memory, pass);
 }
 

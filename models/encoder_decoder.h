@@ -52,8 +52,12 @@ struct Step {
 
 class Encoder : public Module {
  public:
-  /// source (B, S) -> Memory.
-  virtual Memory encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const = 0;
+  /// Looks the tokens up: source (B, S) -> word vectors (B, S, E).
+  virtual Variable embed(const IdMatrix& source) const = 0;
+  /// Word vectors (B, S, E), which embed() gave or which were changed since -> Memory. What stands
+  /// in padding counts for nothing.
+  virtual Memory encode(const Variable& vectors, const Lengths& lengths,
+                        const Pass& pass) const = 0;
   /// Tokens that a sentence may have, end mark included; -1 where there is no limit.
   virtual int64_t max_positions() const { return -1; }
   /// The table of word vectors, for a decoder to share; undefined where there is none.
@@ -82,6 +86,10 @@ class EncoderDecoder final : public Module {
   EncoderDecoder(std::unique_ptr<Encoder> encoder, std::unique_ptr<Decoder> decoder);
 
   Memory encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass = {}) const;
+  /// The two halves of encode(): whoever asks how much a source position matters takes a gradient
+  /// at, or changes, the word vectors between them.
+  Variable embed(const IdMatrix& source) const { return encoder_->embed(source); }
+  Memory encode(const Variable& vectors, const Lengths& lengths, const Pass& pass = {}) const;
   DecoderState start(const Memory& memory) const { return decoder_->start(memory); }
   Step step(std::span<const Id> previous, const DecoderState& state, const Memory& memory) const {
     return decoder_->step(previous, state, memory);
@@ -90,6 +98,8 @@ class EncoderDecoder final : public Module {
   int64_t max_target_positions() const { return decoder_->max_positions(); }
   /// Logits (B, T, V) under teacher forcing.
   Variable forward(const Batch& batch, const Pass& pass = {}) const;
+  /// The same from a memory of the batch's sources that is at hand.
+  Variable forward(const Batch& batch, const Memory& memory, const Pass& pass = {}) const;
 
  private:
   std::unique_ptr<Encoder> encoder_;

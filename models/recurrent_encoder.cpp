@@ -32,13 +32,13 @@ MemoryShape RecurrentEncoder::memory_shape(const Options& o) {
       .states = o.hidden * (o.bidirectional ? 2 : 1), .layers = o.layers, .embedding = o.embedding};
 }
 
-Memory RecurrentEncoder::encode(const IdMatrix& source, const Lengths& lengths,
+Memory RecurrentEncoder::encode(const Variable& vectors, const Lengths& lengths,
                                 const Pass& pass) const {
-  Variable embedded = drop(embedding_(source), Dropout{options_.dropout, options_.variational},
-                           pass, "encoder.embedding");
+  Variable embedded =
+      drop(vectors, Dropout{options_.dropout, options_.variational}, pass, "encoder.embedding");
   Recurrent::Output out = rnn_(embedded, lengths, {}, pass);
   return {.states = out.states,
-          .mask = Mask::from_lengths(lengths, source.columns),
+          .mask = Mask::from_lengths(lengths, vectors.size(1)),
           .last = std::move(out.last),
           .prepared = {}};
 }

@@ -40,12 +40,12 @@ Variable TransformerEncoder::states(const Variable& x, const Mask& mask, const P
   return norm_(y);
 }
 
-Memory TransformerEncoder::encode(const IdMatrix& source, const Lengths& lengths,
+Memory TransformerEncoder::encode(const Variable& vectors, const Lengths& lengths,
                                   const Pass& pass) const {
-  Mask mask = Mask::from_lengths(lengths, source.columns);
+  Mask mask = Mask::from_lengths(lengths, vectors.size(1));
   // No real position looks at a padded one; but every weight's gradient sums over all of them, and 0
   // times what stands in the padding is only 0 where that is a number.
-  Variable x = positions_(without_padding(embedding_(source), mask), lengths, pass);
+  Variable x = positions_(without_padding(vectors, mask), lengths, pass);
   x = drop(x, options_.dropout, pass, "encoder.embedding");
   return {.states = without_padding(states(x, mask, pass), mask),
           .mask = mask,

@@ -14,7 +14,8 @@ class TransformerEncoder final : public Encoder {
  public:
   TransformerEncoder(const TransformerOptions& options, int64_t words);
 
-  Memory encode(const IdMatrix& source, const Lengths& lengths, const Pass& pass) const override;
+  Variable embed(const IdMatrix& source) const override { return embedding_(source); }
+  Memory encode(const Variable& vectors, const Lengths& lengths, const Pass& pass) const override;
   /// The same from word vectors, x (B, S, D).
   Variable states(const Variable& x, const Mask& mask, const Pass& pass) const;
   int64_t max_positions() const override { return positions_.limit(); }

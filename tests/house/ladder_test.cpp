@@ -26,7 +26,8 @@ struct Source {
 /// One sentence each; empty when all is well.
 using Complaints = std::vector<std::string>;
 
-const std::vector<std::string> kLadder = {"core", "autograd", "nn", "models", "train", "cli"};
+const std::vector<std::string> kLadder = {"core",  "autograd", "nn", "models",
+                                          "train", "study",    "cli"};
 constexpr size_t kMostLines = 450;
 
 /// An outside library: what its includes begin with, the path that its one file (or folder, with a

@@ -1,4 +1,4 @@
-#include "train/figure.h"
+#include "study/figure.h"
 
 #include <algorithm>
 #include <array>

@@ -14,6 +14,8 @@ struct Series {
   std::string detail = {};  ///< a second, quieter line under the name; may be empty
   std::string colour = {};  ///< `#0072b2`; empty: the next of a palette for every kind of eye
   bool dashed = false;
+  /// (low, high) about each point, drawn as a band; empty: none. As many as points.
+  std::vector<std::pair<double, double>> intervals = {};
 };
 
 /// A remark inside the plot, centred at a place in data coordinates.
@@ -31,6 +33,7 @@ struct Figure {
   std::vector<Note> notes = {};
   std::optional<std::pair<double, double>> y_range = {};  ///< empty: what the points need
   bool percent = false;                                   ///< y is a share, shown as 0% to 100%
+  bool log_y = false;                                     ///< powers of ten; y not above 0 is a gap
 };
 
 /// The figure as an SVG document on a white card, readable on light and dark pages: lines labelled
