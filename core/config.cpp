@@ -213,6 +213,22 @@ void Config::set(const std::string& assignment) {
   *ConfigParser::descend(this, keys, value) = value;
 }
 
+void Config::set(const std::string& path, const Config& value) {
+  *ConfigParser::descend(this, split_path(path), value) = value;
+}
+
+void Config::merge(const Config& over) {
+  if (kind_ != Kind::kMap || over.kind_ != Kind::kMap) {
+    *this = over;
+    return;
+  }
+  for (const auto& [key, value] : over.fields_) field(key).merge(value);
+}
+
+void Config::remove(const std::string& key) {
+  std::erase_if(fields_, [&](const auto& field) { return field.first == key; });
+}
+
 const Config* Config::find(const std::string& key) const {
   for (const auto& [name, value] : fields_) {
     if (name == key) return &value;

@@ -29,6 +29,13 @@ class Config {
   /// becomes `--set model.attention.type`.
   void set(const std::string& assignment);
 
+  /// The same with a value that was read elsewhere and keeps its place.
+  void set(const std::string& path, const Config& value);
+  /// Takes over what `over` says: maps key by key, all else as a whole.
+  void merge(const Config& over);
+  /// Takes a key of a map away, if it is there.
+  void remove(const std::string& key);
+
   Kind kind() const { return kind_; }
   const std::string& scalar() const { return scalar_; }
   /// The scalar stood in quotes, so it is text and no number.

@@ -8,6 +8,9 @@ void read(Section& section, RecurrentEncoder::Options& o) {
   section.read("hidden", o.hidden, between(1, 65536));
   section.read("layers", o.layers, between(1, 64));
   section.read("bidirectional", o.bidirectional);
+  section.read("reversed", o.reversed);
+  if (o.reversed && o.bidirectional)
+    section.refuse("reversed", "a bidirectional encoder reads from both ends already");
   section.read("dropout", o.dropout, from_below(0, 1));
   section.read("variational", o.variational);
 }
@@ -20,6 +23,7 @@ RecurrentEncoder::RecurrentEncoder(const Options& o, int64_t words)
             .hidden = o.hidden,
             .layers = o.layers,
             .bidirectional = o.bidirectional,
+            .reversed = o.reversed,
             .dropout = o.dropout,
             .variational = o.variational,
             .site = "encoder"}) {

@@ -18,6 +18,7 @@ class RecurrentEncoder final : public Encoder {
     int64_t hidden = 128;
     int64_t layers = 1;
     bool bidirectional = false;
+    bool reversed = false;        ///< reads from the end (Sutskever et al., 2014, section 3.3)
     double dropout = 0;           ///< on embeddings and between layers
     bool variational = false;     ///< Dropout::variational
     bool scaled_vectors = false;  ///< Embedding::Options::scaled; not a key: follows from tying

@@ -7,6 +7,8 @@ namespace lookback {
 
 Recurrent::Recurrent(const Options& options) : options_(options) {
   if (options.layers < 1) fail("[recurrent] needs at least one layer, not {}", options.layers);
+  if (options.reversed && options.bidirectional)
+    fail("[recurrent] reversed and bidirectional: both directions are read already");
   const CellFactory& make = cells().get(options.cell);
   for (int64_t layer = 0; layer < options.layers; ++layer)
     for (int64_t direction = 0; direction < directions(); ++direction) {
@@ -33,7 +35,7 @@ Recurrent::Output Recurrent::operator()(const Variable& x, const Lengths& length
     auto run = [&](int64_t direction) {
       size_t at = static_cast<size_t>(layer * directions() + direction);
       CellState from = start.empty() ? cells_[at]->zeros(x.size(0)) : start[at];
-      return cells_[at]->run(out.states, from, lengths, direction == 1);
+      return cells_[at]->run(out.states, from, lengths, direction == 1 || options_.reversed);
     };
     Cell::Run forward = run(0);
     if (directions() == 2) {

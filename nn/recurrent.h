@@ -18,6 +18,7 @@ class Recurrent : public Module {
     int64_t hidden = 0;
     int64_t layers = 1;
     bool bidirectional = false;
+    bool reversed = false;     ///< each sentence from its last token to its first; one direction
     double dropout = 0;        ///< on the states that one layer hands to the next, in training
     bool variational = false;  ///< Dropout::variational
     /// Names the places of dropout; two stacks of one model need different names, or they drop the

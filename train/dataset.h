@@ -58,6 +58,11 @@ bool one_vocabulary(const DataOptions& options);
 std::unique_ptr<Dataset> make_dataset(const DataOptions& options, uint64_t seed,
                                       const BatchOptions& batch);
 
+/// Examples of the test split of these source lengths, as many of each, those that held_out(kTest)
+/// has of a length first; lengths of which the task has no sources are left out.
+std::vector<Example> test_examples(const TaskDataOptions& options,
+                                   const std::vector<int64_t>& lengths, int64_t each);
+
 /// With the vocabularies of a saved model. A corpus reads each pair of files when it is first
 /// needed, so that a model can be evaluated where the training text is not at hand. UserError when
 /// a task's own vocabularies differ.

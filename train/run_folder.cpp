@@ -1,11 +1,5 @@
 #include "train/run_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -45,7 +39,7 @@ RunFolder::RunFolder(const std::string& path, TrainRun::Start start) : path_(pat
       fail_user("{}: is a folder, where the run's file of that name belongs", file(name));
   fs::create_directories(path, error);
   if (error) fail_user("{}: the run folder cannot be made: {}", path, error.message());
-  lock();
+  lock_.emplace(path, "training");
   // On a fresh start these are what a start that failed left behind.
   if (start != TrainRun::Start::kResume)
     for (const char* name : kFiles) {
@@ -55,19 +49,6 @@ RunFolder::RunFolder(const std::string& path, TrainRun::Start start) : path_(pat
   // A killed process cannot remove what it was writing.
   for (const auto& entry : fs::directory_iterator(path, error))
     if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
-}
-
-RunFolder::~RunFolder() {
-  if (lock_ >= 0) ::close(lock_);
-}
-
-/// One process trains in a folder. The system lets go of the lock however the process ends.
-void RunFolder::lock() {
-  lock_ = ::open(file(".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) fail_user("{}: cannot be written: {}", file(".lock"), std::strerror(errno));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    fail_user("{}: another process is training in this folder; give another --run, or wait for it",
-              path_);
 }
 
 void RunFolder::metric(const Json& line) const {

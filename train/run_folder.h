@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/json.h"
+#include "train/folder_lock.h"
 #include "train/trainer.h"
 
 namespace lookback {
@@ -14,9 +16,6 @@ class RunFolder {
   /// kOverwrite removes that run's own files first; kResume wants state.safetensors to be there.
   /// While it lives no other process can train in the folder.
   RunFolder(const std::string& path, TrainRun::Start start);
-  ~RunFolder();
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
 
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   /// Appends one line to metrics.jsonl.
@@ -30,10 +29,8 @@ class RunFolder {
   void adopt_config(Recipe& recipe) const;
 
  private:
-  void lock();
-
   std::string path_;
-  int lock_ = -1;
+  std::optional<FolderLock> lock_;
 };
 
 }  // namespace lookback

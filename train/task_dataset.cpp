@@ -1,16 +1,23 @@
+#include <algorithm>
+
 #include "core/error.h"
 #include "train/dataset.h"
 
 namespace lookback {
 namespace {
 
+/// The k-th held-out example of a length, the same whatever else is drawn.
+Example held_out_example(const TaskDataOptions& data, Split split, int64_t length, int64_t k) {
+  uint64_t use = purpose(split == Split::kValid ? "task.valid" : "task.test");
+  Random random({data.held_out_seed, use, static_cast<uint64_t>(length), static_cast<uint64_t>(k)});
+  return draw(*data.task, split, data.held_out_seed, length, random);
+}
+
 /// `data.held_out.examples` examples of a split, their lengths spread evenly over those that the
 /// split has. The k-th sentence of a length is the same whatever the other lengths are. Where a
 /// length has few different sources they repeat.
 std::vector<Example> held_out_set(const TaskDataOptions& data, Split split) {
-  uint64_t seed = data.held_out_seed;
-  std::vector<int64_t> lengths = lengths_with(*data.task, split, seed);
-  uint64_t use = purpose(split == Split::kValid ? "task.valid" : "task.test");
+  std::vector<int64_t> lengths = lengths_with(*data.task, split, data.held_out_seed);
   std::vector<Example> examples;
   int64_t count = static_cast<int64_t>(lengths.size());
   int64_t before = -1, k = 0;
@@ -18,8 +25,7 @@ std::vector<Example> held_out_set(const TaskDataOptions& data, Split split) {
     int64_t length = lengths[i * count / data.held_out_examples];
     k = length == before ? k + 1 : 0;
     before = length;
-    Random random({seed, use, static_cast<uint64_t>(length), static_cast<uint64_t>(k)});
-    examples.push_back(draw(*data.task, split, seed, length, random));
+    examples.push_back(held_out_example(data, split, length, k));
   }
   return examples;
 }
@@ -157,6 +163,18 @@ class FixedTaskDataset final : public TaskDataset {
 };
 
 }  // namespace
+
+std::vector<Example> test_examples(const TaskDataOptions& data,
+                                   const std::vector<int64_t>& lengths, int64_t each) {
+  std::vector<int64_t> known = lengths_with(*data.task, Split::kTest, data.held_out_seed);
+  std::vector<Example> examples;
+  for (int64_t length : lengths) {
+    if (!std::binary_search(known.begin(), known.end(), length)) continue;
+    for (int64_t k = 0; k < each; ++k)
+      examples.push_back(held_out_example(data, Split::kTest, length, k));
+  }
+  return examples;
+}
 
 std::unique_ptr<Dataset> make_task_dataset(const TaskDataOptions& options, uint64_t seed,
                                            const BatchOptions& batch) {

@@ -28,7 +28,9 @@ constexpr int64_t kHopeless = 100;
 class Training {
  public:
   Training(const Recipe& recipe, const TrainRun& run);
-  ~Training() { log_close_file(); }  // also where a step throws
+  ~Training() {  // also where a step throws
+    if (run_.log_file) log_close_file();
+  }
   TrainResult go();
 
  private:
@@ -96,7 +98,7 @@ void Training::open_folder() {
   // comes last, for by it a folder is known to hold a run.
   if (!resumes()) state_.save(folder_->file("state.safetensors"), *out_.model, *optimizer_);
   write_file(folder_->file("config.yaml"), recipe_.resolved.yaml());
-  log_to_file(folder_->file("log.txt"));
+  if (run_.log_file) log_to_file(folder_->file("log.txt"));
 }
 
 std::vector<Batch> Training::batches(int64_t step) {

@@ -34,6 +34,7 @@ struct TrainRun {
   std::string
       folder;  ///< of the run; empty: nothing is written (for programs that keep the model in hand)
   Start start = Start::kFresh;
+  bool log_file = true;  ///< log.txt is kept; false where several runs share the process's one log
   const std::atomic<bool>* stop =
       nullptr;  ///< set by a signal: end after this step, with everything saved
   std::function<void(const TrainStart&)> on_start;
