@@ -135,6 +135,10 @@ void Arguments::needed(const std::string& name, std::string& value, const std::s
   parser_->entries.back().needed = true;
 }
 
+void Arguments::optional(const std::string& name, std::string& value, const std::string& help) {
+  parser_->add(name, " ", help, [&value](const std::string& word) { value = word; });
+}
+
 void Arguments::flag(const std::string& option, bool& value, const std::string& help) {
   Parser& parser = *parser_;
   CLI::Option* added = parser.app.add_flag(option, help);

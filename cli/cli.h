@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@ int score(const Words& words);
 int tasks(const Words& words);
 int generate(const Words& words);
 int bench(const Words& words);
+int lab(const Words& words);
 
 /// What one verb understands. Each call names an argument and the variable that it fills; a
 /// variable whose argument is not given keeps its value, which is the default.
@@ -34,6 +36,8 @@ class Arguments {
 
   /// An argument without a name, which must be given.
   void needed(const std::string& name, std::string& value, const std::string& help);
+  /// An argument without a name, which may be left out.
+  void optional(const std::string& name, std::string& value, const std::string& help);
   void flag(const std::string& option, bool& value, const std::string& help);
   void text(const std::string& option, const std::string& form, std::string& value,
             const std::string& help);
@@ -73,6 +77,12 @@ void refuse_not_finite(double value, const std::string& model);
 /// How this program was called, for commands that can be pasted.
 const std::string& program();
 void set_program(const std::string& name);
+
+/// After SIGINT or SIGTERM interrupted() is true, and the run ends as soon as it can; the second
+/// signal ends the program at once.
+void listen_for_signals();
+const std::atomic<bool>& interrupted();
+constexpr int kInterrupted = 130;  ///< the exit code
 
 /// Everything on standard input.
 std::string read_standard_input();

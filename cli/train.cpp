@@ -1,7 +1,6 @@
 #include "train/trainer.h"
 
 #include <cctype>
-#include <csignal>
 #include <cstring>
 
 #include "cli/cli.h"
@@ -10,20 +9,6 @@
 
 namespace lookback::cli {
 namespace {
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal may set the flag at any time");
-
-constexpr int kInterrupted = 130;
-
-/// The first signal ends the run after its step; the second ends the program at once.
-void listen_for_signals() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted.store(true); };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
 
 struct Options {
   std::string config, folder;
@@ -115,7 +100,7 @@ int train(const Words& words) {
   run.folder = folder;
   if (options.resume) run.start = TrainRun::Start::kResume;
   if (options.overwrite) run.start = TrainRun::Start::kOverwrite;
-  run.stop = &interrupted;
+  run.stop = &interrupted();
   run.on_start = [&](const TrainStart& start) {
     announce(recipe, start, folder);
     progress.start(start);

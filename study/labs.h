@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/json.h"
 #include "core/registry.h"
 
@@ -32,6 +33,14 @@ struct LabOptions {
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal: give up soon, with Interrupted
 };
 
+/// A lab was asked to stop before it was done.
+class Interrupted : public Error {
+ public:
+  Interrupted() : Error("interrupted") {}
+};
+/// Interrupted once the signal has come; labs call it between two measurements.
+void give_up_if_stopped(const LabOptions& options);
+
 /// A claim of the tutorial (section 2.4) as an experiment, measured with the library's own layers.
 struct Lab {
   std::string section;  ///< `2.4.4, theorem 2.4.1`
@@ -40,5 +49,7 @@ struct Lab {
 
 /// By name; an entry's description is the claim in a sentence.
 Registry<Lab>& labs();
+/// All of them in the order of the tutorial; what a program has added comes last.
+std::vector<std::string> lab_order();
 
 }  // namespace lookback
