@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "core/error.h"
+#include "study/axis.h"
+#include "study/svg_text.h"
 
 namespace lookback {
 namespace {
@@ -19,72 +20,13 @@ constexpr double kLeft = 62, kPlotWidth = 540, kPlotHeight = 300, kBelow = 62, k
 constexpr double kNameSize = 13, kDetailSize = 11.5;
 constexpr size_t kMostMarkers = 60;
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // XML has no control characters
-    }
-  }
-  return out;
-}
-
-/// About how wide a text is: fonts are the viewer's.
-double text_width(const std::string& text, double size) {
-  auto starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-  return 0.57 * size *
-         static_cast<double>(std::count_if(text.begin(), text.end(), starts_character));
-}
-
-bool finite(const std::pair<double, double>& point) {
-  return std::isfinite(point.first) && std::isfinite(point.second);
-}
-
-struct Limits {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  void add(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  /// Something to draw in where there is no point, or one value only.
-  void open() {
-    if (low > high) low = 0, high = 1;
-    if (low == high) {
-      double room = std::max(0.5, std::abs(low) / 10);
-      low -= room, high += room;
-    }
-  }
-};
-
-/// The decimals and the unit come from the step between ticks, so that all look alike.
-std::string tick_text(double value, double step, bool percent) {
-  if (percent) value *= 100, step *= 100;
-  if (std::abs(value) >= 1e6 || step < 1e-6) return format("{:.3g}{}", value, percent ? "%" : "");
-  int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
-  return format("{:.{}f}{}", value, decimals, percent ? "%" : "");
-}
-
-std::string text(double x, double y, const std::string& words, double size,
-                 const std::string& colour, const std::string& more = "") {
-  return format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" fill=\"{}\"{}>{}</text>\n", x, y,
-                size, colour, more, escaped(words));
-}
-
 std::string line(double x1, double y1, double x2, double y2, const std::string& colour) {
   return format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n",
                 x1, y1, x2, y2, colour);
 }
 
 std::string marker(size_t shape, double x, double y, const std::string& colour) {
-  std::string style = format("fill=\"{}\" stroke=\"#ffffff\"", escaped(colour));
+  std::string style = format("fill=\"{}\" stroke=\"#ffffff\"", colour);
   switch (shape % 4) {
     case 0:
       return format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" {}/>\n", x, y, style);
@@ -101,16 +43,20 @@ std::string marker(size_t shape, double x, double y, const std::string& colour) 
 /// Draws one figure piece by piece into `out_`.
 class Drawing {
  public:
-  explicit Drawing(const Figure& figure) : figure_(figure) { measure(); }
+  explicit Drawing(const Figure& figure)
+      : figure_(figure), x_(x_axis(figure, 10)), y_(y_axis(figure, 6)) {
+    measure();
+  }
 
   std::string draw() {
     open();
     axes();
+    for (size_t i = 0; i < figure_.series.size(); ++i) band(i);
     for (size_t i = 0; i < figure_.series.size(); ++i) curve(i);
     labels();
     for (const Note& note : figure_.notes)
-      out_ += text(at_x(note.x), at_y(note.y) + 4, note.text, 12, "#666666",
-                   " text-anchor=\"middle\" font-style=\"italic\"");
+      out_ += svg_text(at_x(note.x), at_y(note.y) + 4, note.text, 12, "#666666",
+                       " text-anchor=\"middle\" font-style=\"italic\"");
     return out_ + "</svg>\n";
   }
 
@@ -118,65 +64,71 @@ class Drawing {
   void measure() {
     double label_width = 0, labels_height = 0;
     for (const Series& series : figure_.series) {
-      for (const auto& point : series.points) {
-        if (!finite(point)) continue;
-        x_.add(point.first);
-        y_.add(point.second);
-      }
-      label_width = std::max({label_width, text_width(label(series), kNameSize * 1.05),
-                              text_width(series.detail, kDetailSize)});
+      label_width = std::max({label_width, svg_width(label(series), kNameSize * 1.05),
+                              svg_width(series.detail, kDetailSize)});
       labels_height += label_height(series);
-    }
-    for (Limits* limits : {&x_, &y_}) limits->open();
-    if (figure_.y_range) {
-      auto [low, high] = *figure_.y_range;
-      if (!(low < high)) fail("[svg] y_range runs from {} to {}; it must rise", low, high);
-      y_ = {low, high};
-    } else if (std::vector<double> ticks = round_ticks(y_.low, y_.high, 6); ticks.size() > 1) {
-      // Out to the next tick, so that no curve leaves the grid.
-      double step = ticks[1] - ticks[0];
-      y_ = {step * std::floor(y_.low / step + 1e-9), step * std::ceil(y_.high / step - 1e-9)};
     }
     top_ = 74 + (figure_.subtitle.empty() ? 0 : 20);
     bottom_ = top_ + std::max(kPlotHeight, labels_height);
     right_ = kLeft + kPlotWidth;
     height_ = bottom_ + kBelow;
-    width_ = std::max({right_ + 26 + label_width + kEdge, text_width(figure_.title, 18) + 2 * kEdge,
-                       text_width(figure_.subtitle, 13) + 2 * kEdge});
+    width_ = std::max({right_ + 26 + label_width + kEdge, svg_width(figure_.title, 18) + 2 * kEdge,
+                       svg_width(figure_.subtitle, 13) + 2 * kEdge});
   }
 
   void open() {
-    out_ = format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" "
-        "font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">\n"
-        "<title>{2}</title>\n"
-        "<rect x=\"0.5\" y=\"0.5\" width=\"{3:.0f}\" height=\"{4:.0f}\" rx=\"10\" "
-        "fill=\"#ffffff\" stroke=\"#dddddd\"/>\n",
-        width_, height_, escaped(figure_.title), width_ - 1, height_ - 1);
-    out_ += text(kEdge, 34, figure_.title, 18, "#1a1a1a", " font-weight=\"600\"");
-    if (!figure_.subtitle.empty()) out_ += text(kEdge, 55, figure_.subtitle, 13, "#555555");
+    out_ = svg_card(width_, height_, figure_.title);
+    out_ += svg_text(kEdge, 34, figure_.title, 18, "#1a1a1a", " font-weight=\"600\"");
+    if (!figure_.subtitle.empty()) out_ += svg_text(kEdge, 55, figure_.subtitle, 13, "#555555");
   }
 
   void axes() {
-    std::vector<double> ticks = round_ticks(y_.low, y_.high, 6);
-    double step = ticks.size() > 1 ? ticks[1] - ticks[0] : y_.high - y_.low;
-    for (double tick : ticks) {
-      out_ += line(kLeft, at_y(tick), right_, at_y(tick), "#e6e6e6");
-      out_ += text(kLeft - 9, at_y(tick) + 4, tick_text(tick, step, figure_.percent), 12, "#555555",
-                   " text-anchor=\"end\"");
+    for (size_t i = 0; i < y_.ticks.size(); ++i) {
+      double y = at_y(y_.ticks[i]);
+      out_ += line(kLeft, y, right_, y, "#e6e6e6");
+      out_ += svg_text(kLeft - 9, y + 4, y_.labels[i], 12, "#555555", " text-anchor=\"end\"");
     }
-    ticks = round_ticks(x_.low, x_.high, 10);
-    step = ticks.size() > 1 ? ticks[1] - ticks[0] : x_.high - x_.low;
-    for (double tick : ticks) {
-      out_ += line(at_x(tick), bottom_, at_x(tick), bottom_ + 5, "#999999");
-      out_ += text(at_x(tick), bottom_ + 20, tick_text(tick, step, false), 12, "#555555",
-                   " text-anchor=\"middle\"");
+    for (size_t i = 0; i < x_.ticks.size(); ++i) {
+      double x = at_x(x_.ticks[i]);
+      out_ += line(x, bottom_, x, bottom_ + 5, "#999999");
+      out_ += svg_text(x, bottom_ + 20, x_.labels[i], 12, "#555555", " text-anchor=\"middle\"");
     }
     out_ += line(kLeft, bottom_, right_, bottom_, "#999999");
-    out_ += text(kEdge, top_ - 14, figure_.y_label, 12, "#555555");
-    out_ += text(kLeft + kPlotWidth / 2, bottom_ + 44, figure_.x_label, 13, "#333333",
-                 " text-anchor=\"middle\"");
+    out_ += svg_text(kEdge, top_ - 14, figure_.y_label, 12, "#555555");
+    out_ += svg_text(kLeft + kPlotWidth / 2, bottom_ + 44, figure_.x_label, 13, "#333333",
+                     " text-anchor=\"middle\"");
+  }
+
+  /// The places (x, low, high) of neighbouring points with an interval: a band; one alone: a bar.
+  void band(size_t i) {
+    const Series& series = figure_.series[i];
+    std::vector<std::array<double, 3>> run;
+    auto close = [&] {
+      if (run.size() == 1) {
+        auto [x, low, high] = run[0];
+        out_ += format(
+            "<path d=\"M{0:.1f} {1:.1f}V{2:.1f}\" stroke=\"{3}\" stroke-width=\"5\" "
+            "stroke-opacity=\"0.3\"/>\n",
+            x, low, high, colour(i));
+      } else if (!run.empty()) {
+        std::string path;
+        for (const auto& [x, low, high] : run)
+          path += format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x, high);
+        for (auto at = run.rbegin(); at != run.rend(); ++at)
+          path += format("L{:.1f} {:.1f}", (*at)[0], (*at)[1]);
+        out_ += format("<path d=\"{}z\" fill=\"{}\" fill-opacity=\"0.16\"/>\n", path, colour(i));
+      }
+      run.clear();
+    };
+    for (size_t k = 0; k < series.intervals.size(); ++k) {
+      auto [low, high] = series.intervals[k];
+      if (drawn(figure_, series.points[k]) && std::isfinite(low) && std::isfinite(high)) {
+        run.push_back({at_x(series.points[k].first), at_y(low), at_y(high)});
+      } else {
+        close();
+      }
+    }
+    close();
   }
 
   void curve(size_t i) {
@@ -184,26 +136,31 @@ class Drawing {
     std::string path, marks;
     bool pen_down = false;
     for (const auto& point : series.points) {
-      bool drawn = finite(point);
-      if (drawn) {
+      bool shown = drawn(figure_, point);
+      if (shown) {
         double x = at_x(point.first), y = at_y(point.second);
         path += format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x, y);
         if (series.points.size() <= kMostMarkers) marks += marker(i, x, y, colour(i));
       }
-      pen_down = drawn;
+      pen_down = shown;
     }
     if (path.empty()) return;
+    std::string dashes;
+    for (int length : look(figure_, i).dashes)
+      dashes += format("{}{}", dashes.empty() ? "" : " ", length);
+    if (!dashes.empty()) dashes = format(" stroke-dasharray=\"{}\"", dashes);
     out_ += format(
         "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.2\" "
         "stroke-linejoin=\"round\" stroke-linecap=\"round\"{}/>\n",
-        path, escaped(colour(i)), series.dashed ? " stroke-dasharray=\"7 5\"" : "");
+        path, colour(i), dashes);
     out_ += marks;
   }
 
   void labels() {
     std::vector<double> ends_x, ends_y, heights;
     for (const Series& series : figure_.series) {
-      auto last = std::find_if(series.points.rbegin(), series.points.rend(), finite);
+      auto last = std::find_if(series.points.rbegin(), series.points.rend(),
+                               [&](const auto& point) { return drawn(figure_, point); });
       bool any = last != series.points.rend();
       ends_x.push_back(any ? at_x(last->first) : right_);
       ends_y.push_back(any ? at_y(last->second) : bottom_);
@@ -217,38 +174,44 @@ class Drawing {
         out_ += format(
             "<polyline points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\" fill=\"none\" "
             "stroke=\"{}\" stroke-opacity=\"0.55\"/>\n",
-            ends_x[i] + 6, ends_y[i], right_ + 9, ends_y[i], x - 4, centres[i], escaped(colour(i)));
-      out_ += text(x, y, label(series), kNameSize, escaped(colour(i)), " font-weight=\"600\"");
-      if (!series.detail.empty()) out_ += text(x, y + 15, series.detail, kDetailSize, "#666666");
+            ends_x[i] + 6, ends_y[i], right_ + 9, ends_y[i], x - 4, centres[i], colour(i));
+      out_ += svg_text(x, y, label(series), kNameSize, colour(i), " font-weight=\"600\"");
+      if (!series.detail.empty())
+        out_ += svg_text(x, y + 15, series.detail, kDetailSize, "#666666");
     }
   }
 
-  static bool empty(const Series& series) {
-    return std::none_of(series.points.begin(), series.points.end(), finite);
+  bool empty(const Series& series) const {
+    return std::none_of(series.points.begin(), series.points.end(),
+                        [&](const auto& point) { return drawn(figure_, point); });
   }
-  static std::string label(const Series& series) {
+  std::string label(const Series& series) const {
     return series.name + (empty(series) ? " (no data)" : "");
   }
+  std::string colour(size_t i) const { return markup_escaped(look(figure_, i).colour); }
   static double label_height(const Series& series) { return series.detail.empty() ? 19 : 37; }
-  std::string colour(size_t i) const {
-    const std::string& own = figure_.series[i].colour;
-    return own.empty() ? kPalette[i % kPalette.size()] : own;
-  }
-  double at_x(double x) const {
-    return kLeft + 8 + (x - x_.low) / (x_.high - x_.low) * (kPlotWidth - 16);
-  }
-  double at_y(double y) const {
-    double share = std::clamp((y - y_.low) / (y_.high - y_.low), 0.0, 1.0);
-    return bottom_ - share * (bottom_ - top_);
-  }
+  double at_x(double x) const { return kLeft + 8 + x_.place(x) * (kPlotWidth - 16); }
+  double at_y(double y) const { return bottom_ - y_.place(y) * (bottom_ - top_); }
 
   const Figure& figure_;
-  Limits x_, y_;
+  Axis x_, y_;
   double top_ = 0, bottom_ = 0, right_ = 0, width_ = 0, height_ = 0;
   std::string out_;
 };
 
 }  // namespace
+
+Look look(const Figure& figure, size_t i) {
+  const Series& series = figure.series[i];
+  Look look{.colour = series.colour, .dashes = {}, .marker = static_cast<int>(i % 4)};
+  if (look.colour.empty()) look.colour = kPalette[i % kPalette.size()];
+  if (series.dashed) {
+    look.dashes = {7, 5};
+  } else if (series.colour.empty() && i >= kPalette.size()) {
+    look.dashes = i < 2 * kPalette.size() ? std::vector{2, 4} : std::vector{9, 4, 2, 4};
+  }
+  return look;
+}
 
 std::string svg(const Figure& figure) {
   return Drawing(figure).draw();

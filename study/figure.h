@@ -34,7 +34,17 @@ struct Figure {
   std::optional<std::pair<double, double>> y_range = {};  ///< empty: what the points need
   bool percent = false;                                   ///< y is a share, shown as 0% to 100%
   bool log_y = false;                                     ///< powers of ten; y not above 0 is a gap
+  std::string band = "95% interval";  ///< what the series' intervals are, in reports
 };
+
+/// How a series is drawn wherever the figure is: the palette in turn, dotted from its second round
+/// on, so that many series stay apart.
+struct Look {
+  std::string colour;
+  std::vector<int> dashes;  ///< lengths of stroke and gap in pixels; empty: one unbroken line
+  int marker = 0;           ///< circle, square, triangle, diamond
+};
+Look look(const Figure& figure, size_t i);
 
 /// The figure as an SVG document on a white card, readable on light and dark pages: lines labelled
 /// at their ends rather than in a legend, labels moved apart where lines end together, ticks at
