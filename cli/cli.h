@@ -25,6 +25,7 @@ int tasks(const Words& words);
 int generate(const Words& words);
 int bench(const Words& words);
 int lab(const Words& words);
+int study(const Words& words);
 
 /// What one verb understands. Each call names an argument and the variable that it fills; a
 /// variable whose argument is not given keeps its value, which is the default.
@@ -77,6 +78,8 @@ void refuse_not_finite(double value, const std::string& model);
 /// How this program was called, for commands that can be pasted.
 const std::string& program();
 void set_program(const std::string& name);
+/// A word of a command line as a shell reads it.
+std::string quoted(const std::string& word);
 
 /// After SIGINT or SIGTERM interrupted() is true, and the run ends as soon as it can; the second
 /// signal ends the program at once.

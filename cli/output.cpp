@@ -1,7 +1,8 @@
 #include <unistd.h>
-#include <cmath>
 
+#include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "cli/cli.h"
@@ -37,6 +38,16 @@ std::string read_standard_input() {
     if (got == 0) return text;
     text.append(buffer, static_cast<size_t>(got));
   }
+}
+
+std::string quoted(const std::string& word) {
+  bool plain = !word.empty();
+  for (char c : word)
+    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) || std::strchr("/._-=,:+@%", c));
+  if (plain) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 std::string counted(int64_t count, const std::string& thing) {

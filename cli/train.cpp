@@ -1,8 +1,5 @@
 #include "train/trainer.h"
 
-#include <cctype>
-#include <cstring>
-
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "core/log.h"
@@ -21,17 +18,6 @@ Recipe read(const Options& options, int64_t threads) {
   for (const std::string& setting : options.settings) config.set(setting);
   if (threads > 0) config.set(format("train.threads={}", threads));
   return read_recipe(config);
-}
-
-/// A word of a command line as a shell reads it.
-std::string quoted(const std::string& word) {
-  bool plain = !word.empty();
-  for (char c : word)
-    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) || std::strchr("/._-=,:+@%", c));
-  if (plain) return word;
-  std::string out = "'";
-  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 /// The command that goes on with the run, whatever settings it was started with.

@@ -89,8 +89,7 @@ std::string first_difference(const std::string& before, const std::string& now) 
 }
 
 /// The result of a cell that is finished; none where it is to be trained, or only measured, anew.
-std::optional<CellResult> finished(const StudyCell& cell, const std::string& path,
-                                   bool overwrite) {
+std::optional<CellResult> finished(const StudyCell& cell, const std::string& path, bool overwrite) {
   if (!fs::exists(path)) return {};
   Json json = parse_json(read_file(path), path), asked = identity(cell);
   try {
@@ -176,8 +175,8 @@ CellResult measure(const StudyCell& cell, const std::string& path, const TrainRe
   result.by_length = result.held_out.by_length;
   if (!cell.test.lengths.empty()) {
     if (!task) fail_user("test.lengths: is for made-up tasks; for text give test.bucket");
-    std::vector<Example> examples = test_examples(
-        test_data(trained, cell.test.lengths, path), cell.test.lengths, cell.test.examples);
+    std::vector<Example> examples = test_examples(test_data(trained, cell.test.lengths, path),
+                                                  cell.test.lengths, cell.test.examples);
     result.by_length = evaluate(*trained.model, examples, {.bucket = 1}).by_length;
   }
   if (!std::isfinite(result.held_out.all.nll)) fail("the trained model's nll is not finite");
@@ -224,8 +223,10 @@ CellOutcome run_cell(const StudyCell& cell, const CellRun& run) {
   TrainResult trained = train(cell.recipe, training);
   if (trained.interrupted) return {.result = {}, .interrupted = true};
   // The time of the whole run, of which this process may have made the last part only.
-  CellResult result = measure(cell, run.folder + "/" + cell.test.checkpoint + ".safetensors", trained);
-  write_file(result_path, json_text({{"of", identity(cell)}, {"result", json_of(result)}}, 1) + "\n");
+  CellResult result =
+      measure(cell, run.folder + "/" + cell.test.checkpoint + ".safetensors", trained);
+  write_file(result_path,
+             json_text({{"of", identity(cell)}, {"result", json_of(result)}}, 1) + "\n");
   return {.result = std::move(result)};
 }
 

@@ -22,9 +22,9 @@ struct PathGradients {
 struct CellResult {
   int64_t parameters = 0;
   int64_t steps = 0;
-  double seconds = 0;    ///< of training, on one core beside others
-  int64_t longest = 0;   ///< source length in training; 0 where the data are text
-  Evaluation held_out;   ///< on its own test set: the lengths it was trained on
+  double seconds = 0;   ///< of training, on one core beside others
+  int64_t longest = 0;  ///< source length in training; 0 where the data are text
+  Evaluation held_out;  ///< on its own test set: the lengths it was trained on
   std::vector<Evaluation::Length> by_length;  ///< StudyTest::lengths, or buckets of text
   double bleu = -1;                           ///< -1: not measured
   PathGradients gradients;                    ///< empty: not measured

@@ -219,8 +219,8 @@ StudyShow read_show(Section show, const std::vector<Axis>& axes) {
   for (const Axis& axis : axes)
     for (const Choice& choice : axis.choices)
       if (axis.name == o.across && !parse_number(choice.label))
-        show.refuse("across", format("its choices must be numbers, and \"{}\" is none",
-                                     choice.label));
+        show.refuse("across",
+                    format("its choices must be numbers, and \"{}\" is none", choice.label));
   return o;
 }
 

@@ -91,12 +91,12 @@ std::string results_csv(const StudyPlan& plan, const StudyResults& results) {
   for (const StudyResults::Entry& entry : results.entries) {
     if (!entry.result) continue;
     for (const Evaluation::Length& row : entry.result->by_length)
-      text += line(with(cell_fields(*entry.cell),
-                        {number(entry.result->parameters), number(entry.result->seconds),
-                         number(row.from), number(row.to), number(row.measures.examples),
-                         number(row.measures.tokens), number(row.measures.nll),
-                         number(row.measures.token_accuracy),
-                         number(row.measures.sequence_accuracy)}));
+      text +=
+          line(with(cell_fields(*entry.cell),
+                    {number(entry.result->parameters), number(entry.result->seconds),
+                     number(row.from), number(row.to), number(row.measures.examples),
+                     number(row.measures.tokens), number(row.measures.nll),
+                     number(row.measures.token_accuracy), number(row.measures.sequence_accuracy)}));
   }
   return text;
 }
@@ -137,9 +137,9 @@ std::string gradients_csv(const StudyPlan& plan, const StudyResults& results) {
     auto add = [&](const char* moment, const std::vector<double>& norms) {
       int64_t n = static_cast<int64_t>(norms.size());
       for (int64_t j = 0; j < n; ++j)
-        text += line(with(cell_fields(*entry.cell), {moment, number(n), number(j + 1),
-                                                     number(n - 1 - j),
-                                                     number(norms[static_cast<size_t>(j)])}));
+        text += line(
+            with(cell_fields(*entry.cell), {moment, number(n), number(j + 1), number(n - 1 - j),
+                                            number(norms[static_cast<size_t>(j)])}));
     };
     add("start", entry.result->gradients.start);
     add("end", entry.result->gradients.end);

@@ -31,7 +31,7 @@ struct StudyWatch {
 
 struct StudyRun {
   std::string folder;
-  int64_t jobs = 0;  ///< cells side by side; 0: as many as threads() says
+  int64_t jobs = 0;        ///< cells side by side; 0: as many as threads() says
   bool overwrite = false;  ///< cells of another configuration are trained anew
   const std::atomic<bool>* stop = nullptr;
   StudyWatch watch = {};

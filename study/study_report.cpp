@@ -102,11 +102,11 @@ class Writer {
 
   void failures() {
     if (results_.failed() == 0) return;
-    TableBlock block{.title = format("{} of {} models failed", results_.failed(),
-                                     results_.entries.size()),
-                     .note = "The same command tries them again; the others are kept.",
-                     .columns = {"model", "why"},
-                     .rows = {}};
+    TableBlock block{
+        .title = format("{} of {} models failed", results_.failed(), results_.entries.size()),
+        .note = "The same command tries them again; the others are kept.",
+        .columns = {"model", "why"},
+        .rows = {}};
     for (const StudyResults::Entry& entry : results_.entries)
       if (!entry.failure.empty()) block.rows.push_back({entry.cell->label(), entry.failure});
     out_.page.blocks.push_back(std::move(block));
@@ -188,7 +188,8 @@ class Writer {
         auto [found, is_new] = at.emplace(name, f.series.size());
         if (is_new) f.series.push_back({.name = name, .points = {}});
         Series& series = f.series[found->second];
-        MeanInterval half = point.over_seeds([](const CellResult& r) { return r.half_right_length(); });
+        MeanInterval half =
+            point.over_seeds([](const CellResult& r) { return r.half_right_length(); });
         series.points.emplace_back(
             *parse_number(choice_of(plan_, point.choices, plan_.show.across)), half.mean);
         if (half.count > 1) series.intervals.emplace_back(half.low, half.high);
@@ -225,8 +226,8 @@ class Writer {
         row.push_back(text_of(
             point.over_seeds([](const CellResult& r) { return r.half_right_length(); }), "length"));
       if (metric_ != "nll") add("nll");
-      row.push_back(format(
-          "{:.1f}", point.over_seeds([](const CellResult& r) { return r.seconds; }).mean));
+      row.push_back(
+          format("{:.1f}", point.over_seeds([](const CellResult& r) { return r.seconds; }).mean));
       block.rows.push_back(std::move(row));
     }
     if (!block.rows.empty()) out_.page.blocks.push_back(std::move(block));
@@ -235,11 +236,13 @@ class Writer {
   std::string table_note() const {
     std::string note =
         task_ ? "On held-out sentences of the lengths that were trained on" : "On the test set";
-    note += "; in brackets the 95% interval of the mean over seeds. s: seconds of training on one "
-            "core beside other models.";
+    note +=
+        "; in brackets the 95% interval of the mean over seeds. s: seconds of training on one "
+        "core beside other models.";
     if (task_ && any_length_)
-      note += " Half-right length: where the share of sentences that are right falls through one "
-              "half, the longest length tested where it does not.";
+      note +=
+          " Half-right length: where the share of sentences that are right falls through one "
+          "half, the longest length tested where it does not.";
     return note;
   }
 
@@ -247,8 +250,9 @@ class Writer {
     if (!any_gradients_) return;
     TableBlock block{
         .title = "First over last position",
-        .note = "The gradient that reaches the first source position, over the one that reaches the "
-                "last; the smallest and the largest of the seeds.",
+        .note =
+            "The gradient that reaches the first source position, over the one that reaches the "
+            "last; the smallest and the largest of the seeds.",
         .columns = {"model", "before training", "after training"},
         .rows = {}};
     for (bool end : {false, true}) {
@@ -296,11 +300,12 @@ class Writer {
   void learning_curves() {
     bool accuracy = is_share(metric_);
     for (const std::string& panel : panels()) {
-      Figure f{.title = "Learning",
-               .subtitle = panel,
-               .x_label = "training step",
-               .y_label = accuracy ? "validation sentences exactly right" : "validation nll a token",
-               .series = {}};
+      Figure f{
+          .title = "Learning",
+          .subtitle = panel,
+          .x_label = "training step",
+          .y_label = accuracy ? "validation sentences exactly right" : "validation nll a token",
+          .series = {}};
       if (accuracy) f.percent = true, f.y_range = std::pair(0.0, 1.0);
       for (const StudyPoint& point : points_) {
         if (point.seeds.empty() || !in_panel(point, panel)) continue;

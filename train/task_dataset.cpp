@@ -164,8 +164,8 @@ class FixedTaskDataset final : public TaskDataset {
 
 }  // namespace
 
-std::vector<Example> test_examples(const TaskDataOptions& data,
-                                   const std::vector<int64_t>& lengths, int64_t each) {
+std::vector<Example> test_examples(const TaskDataOptions& data, const std::vector<int64_t>& lengths,
+                                   int64_t each) {
   std::vector<int64_t> known = lengths_with(*data.task, Split::kTest, data.held_out_seed);
   std::vector<Example> examples;
   for (int64_t length : lengths) {
