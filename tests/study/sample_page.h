@@ -15,17 +15,19 @@ inline const std::string kHostile =
     "</script><img src=x onerror=\"document.title='broken out'\">\u2028{{data}}]]>&amp;<!--";
 
 inline Figure sample_curves() {
-  Figure figure{.title = "Whole sentences right, by source length",
-                .subtitle = "Three seeds a model, equal steps; copying letters of an alphabet of 20.",
-                .x_label = "source length in tokens",
-                .y_label = "sentences right",
-                .series = {},
-                .y_range = std::pair(0.0, 1.0),
-                .percent = true};
+  Figure figure{
+      .title = "Whole sentences right, by source length",
+      .subtitle = "Three seeds a model, equal steps; copying letters of an alphabet of 20.",
+      .x_label = "source length in tokens",
+      .y_label = "sentences right",
+      .series = {},
+      .y_range = std::pair(0.0, 1.0),
+      .percent = true};
   const std::vector<std::pair<std::string, double>> models = {
       {"no attention", 9}, {"Bahdanau's attention", 26}, {"Luong's attention, dot", 22}};
   for (const auto& [name, half] : models) {
-    Series series{.name = name, .points = {}, .detail = format("GRU of 64 units, half at {}", half)};
+    Series series{
+        .name = name, .points = {}, .detail = format("GRU of 64 units, half at {}", half)};
     for (int length = 2; length <= 30; length += 2) {
       double share = 1 / (1 + std::exp((length - half) / 2.2));
       double room = 0.02 + 0.16 * share * (1 - share) * 2;
@@ -91,8 +93,9 @@ inline Heatmap sample_effects() {
 /// Every kind of block once and more, with texts in several scripts and one that is hostile.
 inline Page sample_page() {
   Page page{.title = "What attention changed",
-            .subtitle = "A run of copy_bahdanau beside one without attention: the same data, the same "
-                        "steps, the same seed.",
+            .subtitle =
+                "A run of copy_bahdanau beside one without attention: the same data, the same "
+                "steps, the same seed.",
             .blocks = {}};
   page.blocks.push_back(TextBlock{
       "In short",
@@ -102,7 +105,8 @@ inline Page sample_page() {
       "model saw in training. Über naïve 注意力 and Ελληνικά: texts are shown as they are."});
   page.blocks.push_back(CurvesBlock{sample_curves()});
   page.blocks.push_back(TableBlock{
-      "Models compared", "Intervals are of 95%, by bootstrap over sentences.",
+      "Models compared",
+      "Intervals are of 95%, by bootstrap over sentences.",
       {"model", "parameters", "sentences right", "nll", "seconds", "remark"},
       {{"no attention", "63,412", "41.2% (39.8% to 42.6%)", "0.8123", "38.1",
         "forgets from 10 tokens on"},
