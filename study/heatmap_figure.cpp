@@ -153,15 +153,19 @@ std::string svg(const Heatmap& map, const std::string& title, const std::string&
       out += rectangle(x, y, size, size, colour,
                        format("{}, {}: {:.4g}", map.rows[i], map.columns[k], value));
       if (cell >= 26)
-        out += svg_text(x + size / 2, y + size / 2 + 3.5, cell_text(value), 10, ink_on(colour),
+        out += svg_text(x + size / 2, y + size / 2 + 3.5, cell_text(value), 10,
+                        cell_text(value) == "0" ? "#a3abb5" : ink_on(colour),
                         " text-anchor=\"middle\"");
     }
   }
   constexpr int kSteps = 48;
-  for (int step = 0; step < kSteps; ++step)
+  // Each step reaches to the key's end under the next ones: no seams.
+  for (int step = 0; step < kSteps; ++step) {
+    double start = key_width * step / kSteps;
     out += format("<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"10\" fill=\"{}\"/>\n",
-                  left + key_width * step / kSteps, bottom + 18, key_width / kSteps + 0.3,
+                  left + start, bottom + 18, key_width - start,
                   colour_at(colours, (step + 0.5) / kSteps));
+  }
   out += svg_text(left, bottom + 43, format("{:.3g}", scale.low), 11, "#555555");
   if (scale.diverging)
     out +=

@@ -2,6 +2,7 @@
 // Line plots: Chart.js draws lines, axes and grid; bands and remarks are plugins of ours, the legend is
 // HTML, so that long names wrap.
 
+const mostMarkers = 60;
 const charts = [];  // {chart, restyle} of every plot
 
 function css(name) {
@@ -70,7 +71,7 @@ function dataset(block, series) {
     borderJoinStyle: 'round',
     borderCapStyle: series.dashes.length ? 'butt' : 'round',
     pointStyle: ['circle', 'rect', 'triangle', 'rectRot'][series.marker],
-    pointRadius: data.map((_, i) => (data.length <= 60 || alone(i) ? 4 : 0)),
+    pointRadius: data.map((_, i) => (data.length <= mostMarkers || alone(i) ? 4 : 0)),
     pointHoverRadius: 6,
     pointBorderWidth: 1,
   };
@@ -232,7 +233,7 @@ function drawSwatch(canvas, look) {
   ctx.stroke();
   ctx.setLineDash([]);
   ctx.lineWidth = 1;
-  Chart.helpers.drawPoint(ctx, {pointStyle: look.pointStyle, radius: 4, borderWidth: 0, rotation: 0}, 15, 8);
+  if (look.data.length <= mostMarkers) Chart.helpers.drawPoint(ctx, {pointStyle: look.pointStyle, radius: 4, borderWidth: 0, rotation: 0}, 15, 8);
 }
 
 // The axis stays while every series is seen; it closes in on those left when some are hidden.

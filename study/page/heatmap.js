@@ -72,7 +72,8 @@ function mapTable(map, stops, width) {
       if (value !== null) {
         const rgb = mixed(stops, (value - low) / (high - low));
         square.style.background = `rgb(${rgb.join(', ')})`;
-        square.style.color = luminance(rgb) > 0.25 ? '#1a1a1a' : '#ffffff';
+        const ink = luminance(rgb) > 0.25 ? '#1a1a1a' : '#ffffff';
+        square.style.color = square.textContent === '0' ? faded(ink, 0.35) : ink;
       }
       row.append(square);
     });
@@ -113,8 +114,9 @@ function key(map, stops) {
   const line = element('div', 'key');
   const bar = element('span', 'bar');
   bar.style.background = `linear-gradient(to right, ${stops.join(', ')})`;
-  line.append(element('span', '', numberText(map.scale.low, false)), bar, element('span', '', numberText(map.scale.high, false)));
-  if (map.values.some((row) => row.includes(null))) line.append(element('span', '', '\u00b7 hatched: no value'));
+  const end = (value) => element('span', '', numberText(value, false));
+  line.append(end(map.scale.low), bar, end(map.scale.high));
+  if (map.values.some((row) => row.includes(null))) line.append(element('span', 'none'), element('span', '', 'no value'));
   return line;
 }
 

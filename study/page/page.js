@@ -47,7 +47,7 @@ function drawTable(section, block) {
     texts.forEach((text, k) => {
       const cell = element(tag, block.numbers[k] ? 'number' : '');
       if (tag === 'th') cell.scope = 'col';
-      cell.append(element('div', '', text));
+      cell.append(element('div', tag === 'td' && text.length > 24 ? 'long' : '', text));
       row.append(cell);
     });
     return row;
