@@ -26,6 +26,8 @@ int generate(const Words& words);
 int bench(const Words& words);
 int lab(const Words& words);
 int study(const Words& words);
+int explain(const Words& words);
+int report(const Words& words);
 
 /// What one verb understands. Each call names an argument and the variable that it fills; a
 /// variable whose argument is not given keeps its value, which is the default.
@@ -75,6 +77,8 @@ void print_json(const Json& json);
 
 /// Error where a measured value is not finite: a model that has run away must not look measured.
 void refuse_not_finite(double value, const std::string& model);
+/// report.html of a run folder that holds a model.
+void write_run_report(const std::string& folder);
 /// How this program was called, for commands that can be pasted.
 const std::string& program();
 void set_program(const std::string& name);

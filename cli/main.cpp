@@ -27,12 +27,15 @@ constexpr Verb kVerbs[] = {
     {"tasks", "", "the made-up tasks that are built in, with their options", tasks},
     {"generate", "TASK", "write a task's examples as text", generate},
     {"bench", "CONFIG", "time training steps of an exact shape", bench},
+    {"report", "RUN", "a run's curves, accuracy and attention as one page", report},
+    {"explain", "MODEL_OR_RUN --input TEXT", "attention weights beside what moves the output",
+     explain},
     {"study", "STUDY", "many models of one question, trained, measured and drawn", study},
     {"lab", "[NAME]", "the tutorial's claims, measured here and now", lab},
 };
 
 /// Verbs that are planned. Naming them keeps `unknown verb` for what is a mistake.
-constexpr const char* kLater[] = {"explain", "average", "vocab", "doctor"};
+constexpr const char* kLater[] = {"average", "vocab", "doctor"};
 
 std::vector<std::string> verb_names() {
   std::vector<std::string> names;

@@ -33,6 +33,15 @@ void announce(const Recipe& recipe, const TrainStart& start, const std::string& 
            counted(start.threads, "thread"), counted(start.shards, "shard"), folder);
 }
 
+/// A page is no reason for a run that went well to fail.
+void report_on(const std::string& folder) {
+  try {
+    write_run_report(folder);
+  } catch (const std::exception& error) {
+    log_warn("{}/report.html was not written: {}", folder, error.what());
+  }
+}
+
 void conclude(const Recipe& recipe, const TrainResult& result, const std::string& folder) {
   if (result.skipped > 0)
     log_warn("{} skipped for gradients that were not finite", counted(result.skipped, "step"));
@@ -48,6 +57,7 @@ void conclude(const Recipe& recipe, const TrainResult& result, const std::string
   if (result.best_step > 0)
     log_info("best {}: {:.4f} at step {}, kept in {}/best.safetensors", recipe.train.metric,
              result.best_metric, result.best_step, folder);
+  log_info("curves and attention: {}/report.html", folder);
   log_info("next:\n  {0} evaluate {1}\n  {0} translate {1} < SOURCE > TARGET", quoted(program()),
            quoted(folder));
 }
@@ -98,6 +108,7 @@ int train(const Words& words) {
   listen_for_signals();
   TrainResult result = lookback::train(recipe, run);
   ProgressLine::finish();
+  if (!result.interrupted) report_on(folder);
   conclude(recipe, result, folder);
   return result.interrupted ? kInterrupted : 0;
 }

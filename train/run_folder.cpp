@@ -14,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFiles[] = {
-    "config.yaml",           "metrics.jsonl",        "log.txt",
-    "best.safetensors",      "last.safetensors",     "state.safetensors",
-    "source.vocabulary.txt", "target.vocabulary.txt"};
+    "config.yaml",           "metrics.jsonl",         "log.txt",
+    "best.safetensors",      "last.safetensors",      "state.safetensors",
+    "source.vocabulary.txt", "target.vocabulary.txt", "report.html"};
 
 }  // namespace
 
