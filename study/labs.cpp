@@ -16,6 +16,7 @@ struct BuiltIn {
 
 template <auto measure>
 LabReport measured(const LabOptions& options) {
+  give_up_if_stopped(options);
   return judge(measure(options));
 }
 
@@ -48,8 +49,8 @@ constexpr BuiltIn kBuiltIn[] = {
      "else; positions or a causal mask break that.",
      measured<measure_equivariance>},
     {"complexity", "2.4.6, theorem 2.4.3; Q3",
-     "Attention costs 4 B T^2 d operations: T x 2 gives time x 4 and memory x 4, d x 2 as well time "
-     "x 8 and memory x 4; an RNN is linear in T.",
+     "Attention takes 4 B T^2 d operations: twice the length is four times the time and memory, twice "
+     "the width as well eight times the time and still four times the memory; an RNN is linear.",
      measured<measure_complexity>},
     {"memory", "2.4.6 (4)",
      "Standard attention keeps a T x T matrix for backward, 134 MB a head in 16 bits at T = 8192; "

@@ -46,9 +46,8 @@ AxisMeasured measure_axis(const LabOptions& options) {
 LabReport judge(const AxisMeasured& m) {
   Judge judge;
   double off = 0, nearest = INFINITY;
-  for (double sum : m.key_sums)
-    if (!(std::abs(sum - 1) <= off)) off = std::abs(sum - 1);
-  for (double sum : m.query_sums) nearest = std::min(nearest, std::abs(sum - 1));
+  for (double sum : m.key_sums) off = larger(off, std::abs(sum - 1));
+  for (double sum : m.query_sums) nearest = smaller(nearest, std::abs(sum - 1));
   auto total = [](const Numbers& sums) { return std::accumulate(sums.begin(), sums.end(), 0.0); };
   judge.check(format("attention's row sums, T_q = {}, T_k = {}", m.queries, m.keys),
               "1 ± 1e-06 each", joined(m.key_sums, 4), off <= 1e-6);

@@ -46,6 +46,8 @@ struct SaturationMeasured {
   /// Median over sentences of the gradient's norm at Q and at K, without the scale and with it; and
   /// the root of the mean square at Q, which the few near ties rule.
   Numbers query_raw, query_scaled, key_raw, key_scaled, query_raw_rms, query_scaled_rms;
+  /// Share of queries whose gradient is below 1% of the median with the scale.
+  Numbers vanished, vanished_scaled;
   std::string left_out;
 };
 SaturationMeasured measure_saturation(const LabOptions& options);
@@ -139,6 +141,7 @@ struct ComplexityMeasured {
   std::string left_out;
 };
 ComplexityMeasured measure_complexity(const LabOptions& options);
+ComplexityMeasured measure_complexity_to(int64_t longest, const LabOptions& options);
 LabReport judge(const ComplexityMeasured& measured);
 
 /// Attention that keeps its weights for backward beside attention that works them out again.
@@ -154,6 +157,7 @@ struct MemoryMeasured {
   std::string left_out;
 };
 MemoryMeasured measure_memory(const LabOptions& options);
+MemoryMeasured measure_memory_to(int64_t longest, const LabOptions& options);
 LabReport judge(const MemoryMeasured& measured);
 
 /// Decoding with as many keys and values as heads, and with fewer.

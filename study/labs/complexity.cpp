@@ -65,7 +65,10 @@ Subject recurrent(const std::shared_ptr<Recurrent>& layer, int64_t length, uint6
 }  // namespace
 
 ComplexityMeasured measure_complexity(const LabOptions& options) {
-  int64_t longest = options.full ? 8192 : 4096;
+  return measure_complexity_to(8192, options);
+}
+
+ComplexityMeasured measure_complexity_to(int64_t longest, const LabOptions& options) {
   auto layer = std::make_shared<Recurrent>(
       Recurrent::Options{.cell = "rnn", .input = kUnits, .hidden = kUnits});
   draw_parameters(*layer, options.seed);
@@ -89,7 +92,7 @@ ComplexityMeasured measure_complexity(const LabOptions& options) {
       count(subject);
     }
   // Round after round over all lengths: what slows the machine for a while slows all of them.
-  for (int round = 0; round < (options.full ? 15 : 7); ++round)
+  for (int round = 0; round < (options.full ? 25 : 5); ++round)
     for (std::vector<Subject>* group : groups)
       for (Subject& subject : *group) {
         give_up_if_stopped(options);
@@ -104,7 +107,7 @@ ComplexityMeasured measure_complexity(const LabOptions& options) {
   rows(narrow_heads, out.attention);
   rows(wide, out.wide);
   rows(chains, out.recurrent);
-  if (!options.full) out.left_out = "T = 8,192, and 15 rounds of timing instead of 7";
+  if (!options.full) out.left_out = "25 rounds of timing instead of 5";
   return out;
 }
 
@@ -166,16 +169,20 @@ LabReport judge(const ComplexityMeasured& m) {
   judge.near(longer + ": memory x", 4, ratio(last.bytes, half.bytes), 0.2);
   judge.near(longer + ", d x 2: memory x", 4, ratio(wide.bytes, half.bytes), 0.2);
   // Time is what a shared machine makes of it: bands, and the fit over all lengths.
-  judge.between(longer + ": time x 4, so", 2.8, 5.7, ratio(last.milliseconds, half.milliseconds));
-  judge.between(longer + ", d x 2: time x 8 at most, so", 4, 11,
-                ratio(wide.milliseconds, half.milliseconds));
+  auto times = [&](const std::string& what, const char* claimed, double low, double high,
+                   double measured) {
+    judge.check(what, format("{}, in {} to {}", claimed, low, high), short_text(measured),
+                measured >= low && measured <= high);
+  };
+  times(longer + ": time x", "4", 2.8, 5.7, ratio(last.milliseconds, half.milliseconds));
+  times(longer + ", d x 2: time x", "8", 4, 11.5, ratio(wide.milliseconds, half.milliseconds));
   std::string range = format("T = {} to {}", m.attention.front().length, last.length);
-  judge.between("attention's time ~ T^k, " + range + ": k", 1.7, 2.3,
+  judge.between("attention, " + range + ": time ~ T^k, k", 1.7, 2.3,
                 fitted(m.attention, &Row::milliseconds));
-  judge.between("attention's memory ~ T^k: k", 1.9, 2.1, fitted(m.attention, &Row::bytes));
-  judge.between("an RNN's operations ~ T^k: k", 0.98, 1.02, fitted(m.recurrent, &Row::flops));
-  judge.between("an RNN's time ~ T^k: k", 0.8, 1.2, fitted(m.recurrent, &Row::milliseconds));
-  judge.between("an RNN's memory ~ T^k: k", 0.9, 1.1, fitted(m.recurrent, &Row::bytes));
+  judge.between("attention: memory ~ T^k, k", 1.85, 2.05, fitted(m.attention, &Row::bytes));
+  judge.between("RNN: operations ~ T^k, k", 0.98, 1.02, fitted(m.recurrent, &Row::flops));
+  judge.between("RNN: time ~ T^k, k", 0.8, 1.2, fitted(m.recurrent, &Row::milliseconds));
+  judge.between("RNN: memory ~ T^k, k", 0.9, 1.1, fitted(m.recurrent, &Row::bytes));
   judge.numbers() = {{"attention", numbers(m.attention)},
                      {"attention_wide", numbers(m.wide)},
                      {"attention_many_heads", numbers({m.many})},

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "nn/positions.h"
@@ -10,10 +9,6 @@ namespace lookback {
 namespace {
 
 constexpr int64_t kBatch = 2, kLength = 24, kWidth = 32, kHeads = 4;
-
-double largest(double a, double b) {
-  return b <= a ? a : b;  // a NaN stays
-}
 
 }  // namespace
 
@@ -39,15 +34,15 @@ EquivarianceMeasured measure_equivariance(const LabOptions& options) {
                                 reordered(straight, order)) /
              largest_size(straight);
     };
-    out.attention = largest(out.attention,
-                            off([&](const Variable& v) { return attention.self(v, {}).context; }));
-    out.layer = largest(out.layer, off([&](const Variable& v) { return layer(v, {}, {}); }));
-    out.positions = std::min(out.positions, off([&](const Variable& v) {
-                               return attention.self(positions(v, lengths, {}), {}).context;
-                             }));
-    out.causal = std::min(out.causal, off([&](const Variable& v) {
-                            return attention.self(v, {.mask = Mask::causal(), .pass = {}}).context;
-                          }));
+    out.attention = larger(out.attention,
+                           off([&](const Variable& v) { return attention.self(v, {}).context; }));
+    out.layer = larger(out.layer, off([&](const Variable& v) { return layer(v, {}, {}); }));
+    out.positions = smaller(out.positions, off([&](const Variable& v) {
+                              return attention.self(positions(v, lengths, {}), {}).context;
+                            }));
+    out.causal = smaller(out.causal, off([&](const Variable& v) {
+                           return attention.self(v, {.mask = Mask::causal(), .pass = {}}).context;
+                         }));
   }
   return out;
 }

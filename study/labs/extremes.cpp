@@ -31,7 +31,10 @@ ExtremesMeasured::Row measure(int64_t keys, int64_t draws, const LabOptions& opt
                          .weights.value();
     std::vector<double> scores = scores_behind(weights);
     for (int64_t b = 0; b < at_once; ++b) {
-      largest += *std::max_element(scores.begin() + b * keys, scores.begin() + (b + 1) * keys);
+      double highest = -INFINITY;
+      for (int64_t j = 0; j < keys; ++j)
+        highest = larger(highest, scores[static_cast<size_t>(b * keys + j)]);
+      largest += highest;
       const Real* row = weights.data() + b * (keys + 1);
       weight += static_cast<double>(*std::max_element(row, row + keys + 1));
     }

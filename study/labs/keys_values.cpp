@@ -29,7 +29,7 @@ double outside(const Variable& context, const Tensor& values, const Tensor& dire
         most = std::max(most, static_cast<double>(rows.value().at({b, s, d})));
       for (int64_t t = 0; t < kQueries; ++t) {
         double past = outputs.value().at({b, t, d}) - most;
-        if (!(past <= furthest)) furthest = past;
+        furthest = larger(furthest, past);
       }
     }
   return furthest;
@@ -70,11 +70,12 @@ KeysValuesMeasured measure_keys_values(const LabOptions& options) {
   Attended before = attend(query, keys, values);
   KeysValuesMeasured out{.directions = kDirections};
   const Tensor& weights = before.weights.value();
-  out.lowest_weight = *std::min_element(weights.values().begin(), weights.values().end());
+  out.lowest_weight = INFINITY;
+  for (Real weight : weights.values()) out.lowest_weight = smaller(out.lowest_weight, weight);
   for (int64_t r = 0; r < kBatch * kQueries; ++r) {
     double sum = 0;
     for (int64_t s = 0; s < kKeys; ++s) sum += weights.data()[r * kKeys + s];
-    if (!(std::abs(sum - 1) <= out.rows_off)) out.rows_off = std::abs(sum - 1);
+    out.rows_off = larger(out.rows_off, std::abs(sum - 1));
   }
   out.combination_off =
       largest_difference(before.context.value(), matmul(before.weights, Variable(values)).value());

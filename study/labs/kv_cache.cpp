@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "core/allocator.h"
 #include "nn/multi_head_attention.h"
@@ -79,7 +80,11 @@ LabReport judge(const CacheMeasured& m) {
   for (const auto& row : m.rows) {
     uint64_t claimed =
         static_cast<uint64_t>(m.batch * m.tokens * 2 * row.pairs * m.size) * sizeof(Real);
-    judge.exactly(format("bytes held, n_kv = {}", row.pairs), claimed, row.bytes);
+    // Beside the numbers themselves stands what manages their memory, some tens of bytes.
+    judge.check(
+        format("n_kv = {}: bytes held", row.pairs), grouped(claimed) + " within 1%",
+        grouped(row.bytes),
+        std::abs(static_cast<double>(row.bytes) / static_cast<double>(claimed) - 1) <= 0.01);
     rows.push_back({{"n_kv", row.pairs},
                     {"bytes", row.bytes},
                     {"off_repeated_heads", row.repeated},
@@ -88,17 +93,17 @@ LabReport judge(const CacheMeasured& m) {
   for (const auto& row : m.rows) {
     if (row.pairs == m.heads) continue;
     // Each step reads the whole cache once, so the bytes that it must fetch fall alike.
-    judge.near(format("bytes to hold and to read at each step, n_kv = {}: less by", row.pairs),
-               static_cast<double>(m.heads) / static_cast<double>(row.pairs),
-               static_cast<double>(m.rows.front().bytes) / static_cast<double>(row.bytes), 0);
+    judge.within_share(format("n_kv = {}: less to hold, and to read a step, by", row.pairs),
+                       static_cast<double>(m.heads) / static_cast<double>(row.pairs),
+                       static_cast<double>(m.rows.front().bytes) / static_cast<double>(row.bytes),
+                       0.01);
   }
   for (const auto& row : m.rows) {
     if (row.pairs == m.heads) continue;
-    judge.at_most(format("n_kv = {}: outputs off multi-head with repeated heads", row.pairs), 1e-5,
-                  row.repeated);
+    judge.at_most(format("n_kv = {}: outputs off repeated heads", row.pairs), 1e-5, row.repeated);
   }
   for (const auto& row : m.rows)
-    judge.at_most(format("n_kv = {}: outputs off causal self-attention at once", row.pairs), 1e-5,
+    judge.at_most(format("n_kv = {}: outputs off attention at once", row.pairs), 1e-5,
                   row.unbroken);
   judge.numbers() = {{"batch", m.batch},
                      {"heads", m.heads},

@@ -23,8 +23,8 @@ Mean row_sums(const Tensor& weights) {
   for (int64_t r = 0; r < weights.shape().rows(); ++r) {
     double sum = 0;
     for (int64_t s = 0; s < kLength; ++s) sum += weights.data()[r * kLength + s];
-    out.low = std::min(out.low, sum);
-    if (!(std::abs(sum - 1) <= out.off)) out.off = std::abs(sum - 1);
+    out.low = smaller(out.low, sum);
+    out.off = larger(out.off, std::abs(sum - 1));
   }
   return out;
 }
@@ -35,7 +35,7 @@ double future_weight(const Tensor& weights) {
   for (int64_t r = 0; r < weights.shape().rows(); ++r)
     for (int64_t s = r % kLength + 1; s < kLength; ++s) {
       double weight = weights.data()[r * kLength + s];
-      if (!(weight <= largest)) largest = weight;
+      largest = larger(largest, weight);
     }
   return largest;
 }
@@ -70,7 +70,7 @@ double change_before_last(const Tensor& a, const Tensor& b) {
   for (int64_t i = 0; i < a.count(); ++i)
     if (i / kUnits % kLength != kLength - 1) {
       double change = std::abs(static_cast<double>(a.data()[i]) - b.data()[i]);
-      if (!(change <= largest)) largest = change;
+      largest = larger(largest, change);
     }
   return largest;
 }
@@ -99,7 +99,7 @@ void hide_all(const Inputs& in, uint64_t seed, MaskMeasured::Part& out) {
     Tensor gradient = gradients.of(leaf);
     out.hidden_finite = out.hidden_finite && all_finite(gradient);
     double largest = largest_size(gradient.rows(1, 1));
-    if (!(largest <= out.hidden_gradient)) out.hidden_gradient = largest;
+    out.hidden_gradient = larger(out.hidden_gradient, largest);
   }
 }
 

@@ -54,15 +54,21 @@ void take_norms(const Tensor& gradient, Numbers& into) {
   }
 }
 
+double share_below(double limit, const Numbers& values) {
+  double below = 0;
+  for (double value : values) below += value < limit;
+  return below / static_cast<double>(values.size());
+}
+
 double root_mean_square(const Numbers& values) {
   double squares = 0;
   for (double value : values) squares += value * value;
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// One query a sentence against 64 keys; the same standard normal gradient reaches every context.
+/// One query a sentence against 16 keys; the same standard normal gradient reaches every context.
 void measure_gradients(int64_t units, const LabOptions& options, SaturationMeasured& out) {
-  constexpr int64_t kBatch = 128, kKeys = 64, kValueUnits = 16;
+  constexpr int64_t kBatch = 512, kKeys = 16, kValueUnits = 16;
   Norms raw, scaled;
   for (uint64_t turn = 0; turn < (options.full ? 16 : 2); ++turn) {
     give_up_if_stopped(options);
@@ -90,6 +96,8 @@ void measure_gradients(int64_t units, const LabOptions& options, SaturationMeasu
   out.key_raw.push_back(median(raw.key));
   out.key_scaled.push_back(median(scaled.key));
   out.query_raw_rms.push_back(root_mean_square(raw.query));
+  out.vanished.push_back(share_below(0.01 * median(scaled.query), raw.query));
+  out.vanished_scaled.push_back(share_below(0.01 * median(scaled.query), scaled.query));
   out.query_scaled_rms.push_back(root_mean_square(scaled.query));
 }
 
@@ -102,11 +110,15 @@ Numbers ratios(const Numbers& a, const Numbers& b) {
 void judge_gradients(Judge& judge, const std::string& name, const Numbers& raw,
                      const Numbers& scaled) {
   Numbers share = ratios(raw, scaled);
-  judge.check(format("|gradient at {}| unscaled / scaled", name), "falls with d_k, below 0.01",
-              course(share), falls(share) && share.back() < 0.01);
-  auto [low, high] = std::minmax_element(scaled.begin(), scaled.end());
-  judge.check(format("|gradient at {}| scaled", name), "stays within x 2", course(scaled),
-              *low > 0 && *high / *low <= 2);
+  judge.check(format("median |gradient at {}|, unscaled / scaled", name),
+              "falls with d_k, below 0.01", course(share), falls(share) && share.back() < 0.01);
+  double low = INFINITY, high = 0;
+  for (double norm : scaled) {
+    low = smaller(low, norm);
+    high = larger(high, norm);
+  }
+  judge.check(format("median |gradient at {}|, scaled", name), "stays within x 2", course(scaled),
+              low > 0 && high <= 2 * low);
 }
 
 }  // namespace
@@ -119,7 +131,7 @@ SaturationMeasured measure_saturation(const LabOptions& options) {
   }
   measure_entropy(options, out);
   for (int64_t units : {16, 64, 256, 1024}) measure_gradients(units, options, out);
-  if (!options.full) out.left_out = "gradients over 2,048 sentences for each d_k instead of 256";
+  if (!options.full) out.left_out = "gradients over 8,192 sentences for each d_k instead of 1,024";
   return out;
 }
 
@@ -137,6 +149,14 @@ LabReport judge(const SaturationMeasured& m) {
       falls(m.entropies) && m.entropies.front() < std::log(m.keys) && m.entropies.back() >= 0);
   judge_gradients(judge, "Q", m.query_raw, m.query_scaled);
   judge_gradients(judge, "K", m.key_raw, m.key_scaled);
+  // The rest of the queries have two keys that nearly tie, and a gradient the larger for the missing
+  // factor: a mean square does not show what happens to most.
+  judge.check("queries left with below 1%, unscaled", "ever more, past 0.3", course(m.vanished),
+              rises(m.vanished) && m.vanished.back() > 0.3);
+  judge.check("queries left with below 1%, scaled", "hardly any, below 0.01",
+              course(m.vanished_scaled),
+              std::all_of(m.vanished_scaled.begin(), m.vanished_scaled.end(),
+                          [](double share) { return share < 0.01; }));
   judge.numbers() = {{"c", m.gaps},
                      {"dp2_dc", m.slopes},
                      {"entropy_factors", m.factors},
@@ -146,6 +166,8 @@ LabReport judge(const SaturationMeasured& m) {
                      {"median_gradient_norm_q_scaled", m.query_scaled},
                      {"median_gradient_norm_k_unscaled", m.key_raw},
                      {"median_gradient_norm_k_scaled", m.key_scaled},
+                     {"share_of_q_vanished_unscaled", m.vanished},
+                     {"share_of_q_vanished_scaled", m.vanished_scaled},
                      {"rms_gradient_norm_q_unscaled", m.query_raw_rms},
                      {"rms_gradient_norm_q_scaled", m.query_scaled_rms}};
   return std::move(judge).report(m.left_out);

@@ -45,8 +45,8 @@ void compare_concat(const LabOptions& options, ScoresMeasured& out) {
   out.concat_weights = largest_difference(a.weights.value(), b.weights.value());
   out.concat_context = largest_difference(a.context.value(), b.context.value());
   Gradients of_a = backward(a.context, seed), of_b = backward(b.context, seed);
-  out.concat_gradient = std::max(largest_difference(of_a.of(drawn.queries), of_b.of(drawn.queries)),
-                                 largest_difference(of_a.of(drawn.values), of_b.of(drawn.values)));
+  out.concat_gradient = larger(largest_difference(of_a.of(drawn.queries), of_b.of(drawn.queries)),
+                               largest_difference(of_a.of(drawn.values), of_b.of(drawn.values)));
 }
 
 std::string refusal(const std::function<void()>& action) {
@@ -84,9 +84,9 @@ std::pair<double, double> growth(const LuongAttention& dot, const Drawn& before,
   std::vector<double> a = scores(before), b = scores(after);
   double low = INFINITY, high = -INFINITY;
   for (size_t i = 0; i < a.size(); ++i)
-    if (std::abs(a[i]) > 0.1) {  // of a score near 0 the factor is rounding alone
-      low = std::min(low, b[i] / a[i]);
-      high = std::max(high, b[i] / a[i]);
+    if (!(std::abs(a[i]) <= 0.1)) {  // of a score near 0 the factor is rounding alone
+      low = smaller(low, b[i] / a[i]);
+      high = larger(high, b[i] / a[i]);
     }
   return {low, high};
 }
