@@ -64,19 +64,19 @@ struct Arguments::Parser {
       if (entry.name.starts_with("--")) names.push_back(entry.name);
     return names;
   }
-  std::string needed_names() const {
+  std::string argument_names() const {
     std::string names;
     for (const Entry& entry : entries)
-      if (entry.needed) names += (names.empty() ? "" : " ") + entry.name;
+      if (!entry.name.starts_with("-")) names += (names.empty() ? "" : " ") + entry.name;
     return names;
   }
 
   void refuse_extra(const std::string& word) const {
     if (word.starts_with("-") && word.size() > 1)
       refuse(unknown_name("option", word.substr(0, word.find('=')), option_names()));
-    std::string needed = needed_names();
+    std::string known = argument_names();
     refuse(format("unexpected argument \"{}\"; {}", word,
-                  needed.empty() ? "only options are expected" : "expected only " + needed));
+                  known.empty() ? "only options are expected" : "expected only " + known));
   }
 
   void split(const Words& words) {

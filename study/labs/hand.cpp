@@ -84,7 +84,7 @@ LabReport judge(const HandMeasured& m) {
   for (const Numbers& first : m.first_rows)
     for (size_t k = 0; k < first.size(); ++k) {
       double difference = std::abs(first[k] - kOutput[k]);
-      if (!(difference <= away)) away = difference;
+      away = larger(away, difference);
     }
   judge.at_most(format("row 1 of O off (3, 4), scale {} to {}", short_text(m.scales.front()),
                        short_text(m.scales.back())),
@@ -93,7 +93,7 @@ LabReport judge(const HandMeasured& m) {
     double largest = 0;
     for (size_t i = 0; i < kOutput.size(); ++i) {
       double difference = std::abs(other.at(i) - kOutput[i]);
-      if (!(difference <= largest)) largest = difference;
+      largest = larger(largest, difference);
     }
     return largest;
   };

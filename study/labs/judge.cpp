@@ -13,8 +13,9 @@ void Judge::check(const std::string& what, const std::string& claimed, const std
 }
 
 void Judge::near(const std::string& what, double claimed, double measured, double tolerance) {
-  check(what, format("{} ± {}", short_text(claimed), short_text(tolerance)), short_text(measured),
-        std::abs(measured - claimed) <= tolerance);
+  std::string text = tolerance == 0 ? "exactly " + short_text(claimed)
+                                    : format("{} ± {}", short_text(claimed), short_text(tolerance));
+  check(what, text, short_text(measured), std::abs(measured - claimed) <= tolerance);
 }
 
 void Judge::near(const std::string& what, const Numbers& claimed, const Numbers& measured,
@@ -87,6 +88,14 @@ bool falls(const Numbers& values) {
   for (size_t i = 1; i < values.size(); ++i)
     if (!(values[i] < values[i - 1])) return false;
   return values.size() > 1;
+}
+
+double larger(double a, double b) {
+  return std::isnan(a) || a > b ? a : b;
+}
+
+double smaller(double a, double b) {
+  return -larger(-a, -b);
 }
 
 double median(Numbers values) {

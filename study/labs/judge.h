@@ -44,6 +44,9 @@ std::string course(const Numbers& values);
 bool rises(const Numbers& values);
 bool falls(const Numbers& values);
 
+/// Of two; what is no number stays, so that nothing that comes later hides it.
+double larger(double a, double b);
+double smaller(double a, double b);
 double median(Numbers values);
 /// k of y = a x^k: the slope of log y over log x by least squares.
 double exponent(const Numbers& x, const Numbers& y);

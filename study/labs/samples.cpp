@@ -4,12 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <string>
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "study/labs/judge.h"
 
 namespace lookback {
 namespace {
@@ -98,8 +98,7 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   double largest = 0;
   for (size_t i = 0; i < a.values().size(); ++i) {
     double difference = std::abs(static_cast<double>(a.values()[i]) - b.values()[i]);
-    if (!(difference <= largest)) largest = difference;
-    if (std::isnan(difference)) return std::numeric_limits<double>::quiet_NaN();
+    largest = larger(largest, difference);
   }
   return largest;
 }

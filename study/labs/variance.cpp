@@ -42,7 +42,7 @@ VarianceMeasured::Row measure(int64_t units, int64_t pairs, const LabOptions& op
       raw.take(product);
       scaled.take(scores[i]);
       double difference = std::abs(scores[i] - product / root);
-      if (!(difference <= disagreement)) disagreement = difference;
+      disagreement = larger(disagreement, difference);
     }
   }
   return {.units = units,
@@ -71,8 +71,8 @@ LabReport judge(const VarianceMeasured& m) {
   for (const auto& row : m.rows) {
     double root = std::sqrt(static_cast<double>(row.units));
     judge.within_share(format("std of q.k, d_k = {}", row.units), root, row.deviation, kShare);
-    if (!(std::abs(row.mean) / root <= worst_mean)) worst_mean = std::abs(row.mean) / root;
-    if (!(row.disagreement <= disagreement)) disagreement = row.disagreement;
+    worst_mean = larger(worst_mean, std::abs(row.mean) / root);
+    disagreement = larger(disagreement, row.disagreement);
     rows.push_back({{"d_k", row.units},
                     {"pairs", row.pairs},
                     {"mean", row.mean},
