@@ -157,6 +157,8 @@ function mapFindings(frame, card) {
       tips,
       tipLeft: !frame.contentDocument.getElementById('tip').hidden,
       square: squares[0].getBoundingClientRect().width,
+      collisions: collisions(frame),
+      overflow: frame.contentDocument.scrollingElement.scrollWidth - frame.clientWidth,
     });
   }
   return found;
