@@ -60,7 +60,7 @@ double widest(const std::vector<std::string>& tokens) {
 }  // namespace
 
 double HeatmapScale::share(double value) const {
-  return std::clamp((value - low) / (high - low), 0.0, 1.0);
+  return std::clamp(diverging ? (value / high + 1) / 2 : value / high, 0.0, 1.0);
 }
 
 HeatmapScale heatmap_scale(const Heatmap& map) {

@@ -178,15 +178,18 @@ class Writer {
 }  // namespace
 
 std::string plain_text(const Page& page, int width) {
-  Writer writer(static_cast<size_t>(std::max(20, width)));
+  size_t columns = static_cast<size_t>(std::max(20, width));
+  Writer writer(columns);
   writer.heading(page.title, '=');
   writer.paragraphs(page.subtitle);
+  std::string out = writer.take();
   for (const Block& block : page.blocks) {
-    if (const CodeBlock* code = std::get_if<CodeBlock>(&block); code && code->folded) continue;
-    writer.gap();
-    std::visit([&](const auto& one) { writer.block(one); }, block);
+    Writer part(columns);
+    std::visit([&](const auto& one) { part.block(one); }, block);
+    std::string text = part.take();
+    if (!text.empty()) out += (out.empty() ? "" : "\n") + text;
   }
-  return writer.take();
+  return out;
 }
 
 }  // namespace lookback

@@ -6,8 +6,10 @@
 namespace lookback {
 
 std::string markup_escaped(const std::string& text) {
-  std::string out;
-  for (char c : printable(text)) {
+  std::string out, one_line = text;
+  for (char& c : one_line)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  for (char c : printable(one_line)) {
     if (c == '&') {
       out += "&amp;";
     } else if (c == '<') {
@@ -17,7 +19,7 @@ std::string markup_escaped(const std::string& text) {
     } else if (c == '"') {
       out += "&quot;";
     } else {
-      out += c == '\n' ? ' ' : c;
+      out += c;
     }
   }
   return out;

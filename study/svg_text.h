@@ -4,7 +4,8 @@
 
 namespace lookback {
 
-/// Safe inside an element and inside a quoted attribute of SVG or HTML: printable() and in one line.
+/// Safe inside an element and inside a quoted attribute of SVG or HTML: printable(), with blanks for
+/// line ends and the like.
 std::string markup_escaped(const std::string& text);
 
 /// About how many pixels wide a text is at a font size: fonts are the viewer's.

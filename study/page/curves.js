@@ -46,7 +46,7 @@ function numberText(value, percent) {
   const shown = percent ? value * 100 : value;
   const size = Math.abs(shown);
   const text = size !== 0 && (size < 1e-3 || size >= 1e7)
-    ? shown.toExponential(2)
+    ? shown.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e')
     : shown.toLocaleString('en', {maximumSignificantDigits: 4});
   return text + (percent ? '%' : '');
 }
@@ -66,6 +66,7 @@ function dataset(block, series) {
     label: series.name,
     data,
     ownColour: series.colour,  // until restyle() makes it stand out
+    clip: 6,  // markers at the plot's edge stay whole
     borderWidth: 2.2,
     borderDash: series.dashes,
     borderJoinStyle: 'round',

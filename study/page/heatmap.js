@@ -55,7 +55,7 @@ function mapTable(map, stops, width) {
   head.append(names);
 
   const body = element('tbody');
-  const {low, high} = map.scale;
+  const {high, diverging} = map.scale;
   map.values.forEach((values, i) => {
     const row = element('tr');
     const name = element('th', 'row');
@@ -70,7 +70,7 @@ function mapTable(map, stops, width) {
       square.dataset.row = i;
       square.dataset.column = k;
       if (value !== null) {
-        const rgb = mixed(stops, (value - low) / (high - low));
+        const rgb = mixed(stops, diverging ? (value / high + 1) / 2 : value / high);
         square.style.background = `rgb(${rgb.join(', ')})`;
         const ink = luminance(rgb) > 0.25 ? '#1a1a1a' : '#ffffff';
         square.style.color = square.textContent === '0' ? faded(ink, 0.35) : ink;

@@ -5,54 +5,17 @@
 #include <cmath>
 #include <limits>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "study/xml.h"
 
 namespace lookback {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// What stops a text from being well-formed XML of the kind that svg() writes; empty if nothing.
-std::string xml_error(const std::string& text) {
-  static const std::regex tag(
-      R"(^<(/?)([a-z]+)((?: [a-zA-Z0-9-]+="(?:[^"<&]|&(?:amp|lt|gt|quot);)*")*)(/?)>)");
-  std::vector<std::string> open;
-  bool had_root = false;
-  for (size_t i = 0; i < text.size();) {
-    if (text[i] == '<') {
-      std::smatch match;
-      std::string rest = text.substr(i);
-      if (!std::regex_search(rest, match, tag)) return "no tag: " + rest.substr(0, 60);
-      if (open.empty() && had_root) return "a second root: " + rest.substr(0, 60);
-      had_root = true;
-      if (match[1].length() > 0) {
-        if (open.empty() || open.back() != match[2])
-          return "closes what is not open: " + match.str();
-        open.pop_back();
-      } else if (match[4].length() == 0) {
-        open.push_back(match[2]);
-      }
-      i += static_cast<size_t>(match.length());
-    } else {
-      static const std::regex entity("^&(amp|lt|gt|quot);");
-      if (text[i] == '&' && !std::regex_search(text.substr(i, 8), entity)) return "a bare &";
-      if (static_cast<unsigned char>(text[i]) < 0x20 && text[i] != '\n')
-        return "a control character";
-      ++i;
-    }
-  }
-  if (!open.empty()) return "left open: " + open.back();
-  return had_root ? "" : "no root";
-}
-
-size_t count(const std::string& text, const std::string& what) {
-  size_t n = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
 
 Figure figure_of(std::vector<Series> series) {
   return {.title = "A title",
@@ -190,6 +153,55 @@ TEST(Figure, ManyLabelsMakeTheFigureTaller) {
   ASSERT_EQ(at.size(), 30u);
   std::sort(at.begin(), at.end());
   for (size_t i = 1; i < at.size(); ++i) EXPECT_GE(at[i] - at[i - 1], 18.8);
+}
+
+TEST(Figure, IntervalsAreBandsThatABreakParts) {
+  Figure figure = figure_of({{.name = "a",
+                              .points = {{1, 1}, {2, 2}, {3, kNaN}, {4, 3}, {5, 2}, {6, 2}},
+                              .intervals = {{0, 2}, {1, 3}, {1, 3}, {2, 4}, {1, kNaN}, {1, 7}}}});
+  std::string text = svg(figure);
+  EXPECT_EQ(xml_error(text), "");
+  EXPECT_EQ(count(text, "fill-opacity=\"0.16\""), 1u);   // points 1 and 2
+  EXPECT_EQ(count(text, "stroke-opacity=\"0.3\""), 2u);  // 4 and 6 stand alone
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+  EXPECT_EQ(count(text, ">8<") + count(text, ">7<"), 1u);  // the axis holds the intervals too
+  // The band goes along its upper ends and back along its lower ones: 4 corners.
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(text, match, std::regex("<path d=\"([^\"]*)z\" fill")));
+  EXPECT_EQ(count(match[1], "M") + count(match[1], "L"), 4u);
+  figure.series[0].intervals.pop_back();
+  EXPECT_THROW(svg(figure), Error);
+}
+
+TEST(Figure, PowersOfTenAreEvenlySpacedAndHaveNoPlaceForZero) {
+  Figure figure =
+      figure_of({{.name = "a", .points = {{1, 0.01}, {2, 0.1}, {3, 0}, {4, -1}, {5, 10}}}});
+  figure.log_y = true;
+  std::string text = svg(figure);
+  EXPECT_EQ(xml_error(text), "");
+  for (const char* tick : {">0.01<", ">0.1<", ">1<", ">10<"})
+    EXPECT_GE(count(text, tick), 1u) << tick;
+  std::regex circle("<circle cx=\"[0-9.]+\" cy=\"([0-9.]+)\"");
+  std::vector<double> at;
+  for (std::sregex_iterator i(text.begin(), text.end(), circle), end; i != end; ++i)
+    at.push_back(std::stod((*i)[1]));
+  ASSERT_EQ(at.size(), 3u);  // 0 and -1 are gaps
+  EXPECT_NEAR(at[0] - at[2], 3 * (at[0] - at[1]), 0.3);
+  figure.y_range = std::pair(0.0, 1.0);
+  EXPECT_THROW(svg(figure), Error);
+}
+
+TEST(Figure, ManySeriesOfOneColourDifferInDashes) {
+  std::vector<Series> series;
+  for (int i = 0; i < 18; ++i) series.push_back({.name = format("s{}", i), .points = {{1, 1}}});
+  series[1].dashed = true;
+  Figure figure = figure_of(std::move(series));
+  std::set<std::pair<std::string, std::vector<int>>> seen;
+  for (size_t i = 0; i < figure.series.size(); ++i)
+    EXPECT_TRUE(seen.emplace(look(figure, i).colour, look(figure, i).dashes).second) << i;
+  EXPECT_EQ(look(figure, 0).dashes, std::vector<int>{});
+  figure.series[0].colour = "#123456";
+  EXPECT_EQ(look(figure, 0).colour, "#123456");
 }
 
 }  // namespace

@@ -130,4 +130,46 @@ inline Page sample_page() {
   return page;
 }
 
+/// What could break a layout: nothing at all, one of everything, far too much of everything.
+inline Page extreme_page() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  std::string endless(400, 'x');
+  Figure one{
+      .title = "One point",
+      .subtitle = endless,
+      .x_label = endless,
+      .y_label = endless,
+      .series =
+          {{.name = endless, .points = {{5, 0.25}}, .detail = endless, .intervals = {{0.2, 0.3}}}},
+      .notes = {{5, 0.25, "a remark in a plot of one point, much longer than it should be"}}};
+  Figure gaps{.title = "Gaps", .subtitle = "", .x_label = "x", .y_label = "y", .series = {}};
+  gaps.series.push_back({.name = "a", .points = {{1, 1}, {2, nan}, {3, 3}, {nan, 4}, {5, 1e9}}});
+  gaps.series.push_back({.name = "nothing", .points = {}});
+  Figure log = gaps;
+  log.log_y = true;
+  log.series[0].points = {{1, 0}, {2, -3}, {3, 3.5}, {4, 4}};
+  Figure many{.title = "Many", .subtitle = "", .x_label = "", .y_label = "", .series = {}};
+  for (int i = 0; i < 40; ++i)
+    many.series.push_back({.name = format("series {}", i), .points = {{0, i}, {1, 40 - i}}});
+  Heatmap narrow{.name = endless, .rows = {"a"}, .columns = {"b"}, .values = {{0.5}}};
+  Heatmap wide{.name = "wide", .rows = {endless, "", "注意力"}, .columns = {}, .values = {}};
+  for (int k = 0; k < 200; ++k) wide.columns.push_back(k == 7 ? endless : format("tok{}", k));
+  wide.values.assign(3, std::vector<double>(200, 0.005));
+  wide.values[1].assign(200, nan);
+  TableBlock columns{"Wide", "", {}, {{}}};
+  for (int k = 0; k < 200; ++k) {
+    columns.columns.push_back(format("column {}", k));
+    columns.rows[0].push_back(format("{}", k * 1.5));
+  }
+  return {.title = endless,
+          .subtitle = endless,
+          .blocks = {TextBlock{endless, endless}, TextBlock{}, CurvesBlock{}, CurvesBlock{one},
+                     CurvesBlock{gaps}, CurvesBlock{log}, CurvesBlock{many}, TableBlock{},
+                     TableBlock{"No rows", "", {"a", "b"}, {}},
+                     TableBlock{"Long", endless, {endless, "n"}, {{endless, "1"}, {"b", "22"}}},
+                     columns, HeatmapBlock{}, HeatmapBlock{"Maps", "", {narrow, wide}},
+                     HeatmapBlock{"", "", {{.name = "", .rows = {}, .columns = {}, .values = {}}}},
+                     CodeBlock{}, CodeBlock{"", endless}, CodeBlock{"", endless, true}}};
+}
+
 }  // namespace lookback
