@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "study/labs/built_in.h"
+#include "study/labs/trained.h"
 
 namespace lookback {
 namespace {
@@ -22,6 +23,13 @@ LabReport measured(const LabOptions& options) {
 
 /// In the order of the tutorial.
 constexpr BuiltIn kBuiltIn[] = {
+    {"bottleneck", "2.4.1",
+     "A fixed vector forgets as S grows, whatever its size; attention does not.",
+     measured<measure_bottleneck>},
+    {"path", "2.4.1; 2.4.3",
+     "Through a recurrent state, what a position contributes decays with the distance; through "
+     "attention the path is O(1).",
+     measured<measure_path>},
     {"scores", "2.4.2, definitions 2.4.2 and 2.4.3",
      "Additive and concat are one function under W_a = [W_s W_h]; dot needs d_s = d_h and general "
      "does not; a side twice as large doubles a dot score.",
@@ -63,6 +71,11 @@ constexpr BuiltIn kBuiltIn[] = {
     {"kv_cache", "2.4.6, shapes box",
      "The cache of keys and values falls by g = H / n_kv where g query heads share them.",
      measured<measure_cache>},
+    {"explain", "2.4.7",
+     "A weight is no contribution: before one is read as an explanation, ablation, other seeds, "
+     "gradients and a known cause have to agree with it.",
+     measured<measure_explain>},
+    {"heads", "2.4.7", "Many heads can be taken out with little loss.", measured<measure_heads>},
     {"axis", "2.4.8, misconception 2",
      "Softmax runs along the keys; along the queries the rows do not sum to 1.",
      measured<measure_axis>},

@@ -49,9 +49,9 @@ vary:
     none: {}
     with attention: {model.attention.type: bahdanau}
     other: {base: other.yaml}
-  model.encoder.hidden: [8, 16]
+  train.batch.size: [8, 16]
 skip:
-  - {model: other, model.encoder.hidden: 16}
+  - {model: other, train.batch.size: 16}
 seeds: [4, 9]
 test: {lengths: {from: 2, to: 6, step: 2}, examples: 3}
 )");
@@ -65,8 +65,7 @@ test: {lengths: {from: 2, to: 6, step: 2}, examples: 3}
   EXPECT_EQ(plan.cells[3].recipe.train.steps, 7);
   EXPECT_EQ(plan.cells[3].recipe.train.shards, 1);
   EXPECT_EQ(plan.cells[3].test.lengths, (std::vector<int64_t>{2, 4, 6}));
-  const Config* encoder = plan.cells[2].recipe.resolved.find("model")->find("encoder");
-  EXPECT_EQ(encoder->find("hidden")->scalar(), "16");
+  EXPECT_EQ(plan.cells[2].recipe.train.batch.size, 16);
   std::set<std::string> folders;
   for (const StudyCell& cell : plan.cells) EXPECT_TRUE(folders.insert(cell.folder).second);
 }

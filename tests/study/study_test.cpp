@@ -153,10 +153,11 @@ TEST_F(StudyTestRun, AChangedConfigurationIsRefusedUnlessOverwritten) {
 TEST_F(StudyTestRun, AnotherTestMeasuresTheTrainedModelAnew) {
   run(plan("", 1), "out");
   StudyPlan wider = read_study(Config::from_file(folder.path("study.yaml")),
-                               {.settings = {"test.lengths=[1, 2, 3]"}});
+                               {.settings = {"test.lengths=[2, 3, 5]"}});
   StudyResults results = run(wider, "out");
   ASSERT_EQ(results.finished(), 2);
-  EXPECT_EQ(results.entries[0].result->by_length[2].from, 3);
+  ASSERT_EQ(results.entries[0].result->by_length.size(), 3u);
+  EXPECT_EQ(results.entries[0].result->by_length[2].from, 5);
 }
 
 TEST_F(StudyTestRun, TheFilesHoldEveryNumber) {
