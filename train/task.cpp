@@ -4,6 +4,13 @@
 
 namespace lookback {
 
+std::vector<int64_t> possible_lengths(const Task& task) {
+  std::vector<int64_t> lengths;
+  for (int64_t length = task.min_length(); length <= task.max_length(); ++length)
+    if (task.has_length(length)) lengths.push_back(length);
+  return lengths;
+}
+
 Example draw(const Task& task, Split split, uint64_t held_out_seed, int64_t length,
              Random& random) {
   constexpr int64_t kMost = 1 << 20;
@@ -18,7 +25,7 @@ Example draw(const Task& task, Split split, uint64_t held_out_seed, int64_t leng
 std::vector<int64_t> lengths_with(const Task& task, Split split, uint64_t held_out_seed) {
   constexpr int kDraws = 1024;
   std::vector<int64_t> lengths;
-  for (int64_t length = task.min_length(); length <= task.max_length(); ++length) {
+  for (int64_t length : possible_lengths(task)) {
     Random random({held_out_seed, purpose("task.lengths"), static_cast<uint64_t>(length), 0});
     for (int i = 0; i < kDraws; ++i) {
       if (split_of(held_out_seed, task.sample(length, random).source) != split) continue;
