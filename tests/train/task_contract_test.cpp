@@ -69,6 +69,19 @@ TEST_P(AnyTask, SamplesAreWordsOfTheVocabulariesAndTextGivesThemBack) {
     }
 }
 
+TEST_P(AnyTask, EveryWordOccurs) {
+  const Vocabulary &source = task_->source_vocabulary(), &target = task_->target_vocabulary();
+  std::set<Id> sources, targets;
+  std::vector<int64_t> lengths = possible_lengths(*task_);
+  for (uint64_t i = 0; i < 20000; ++i) {
+    Example example = sample(lengths[i % lengths.size()], i);
+    sources.insert(example.source.begin(), example.source.end());
+    targets.insert(example.target.begin(), example.target.end());
+  }
+  EXPECT_EQ(static_cast<int64_t>(sources.size()), source.size() - kMarks);
+  EXPECT_EQ(static_cast<int64_t>(targets.size()), target.size() - kMarks);
+}
+
 TEST_P(AnyTask, ASampleDependsOnItsArgumentsAlone) {
   std::unique_ptr<Task> again = make_task("{" + GetParam() + "}");
   EXPECT_EQ(task_->source_vocabulary(), again->source_vocabulary());

@@ -118,9 +118,11 @@ TEST(Causes, AnotherWordThereChangesTheTargetTokenAndAnywhereElseItDoesNot) {
 TEST(TaskRules, KeysOfRecallAreDifferentAndEachIsAskedFor) {
   auto task = make_task("{type: recall, keys: 4, max_pairs: 4}");
   std::set<int64_t> asked;
+  std::map<size_t, std::set<Id>> keys_at;
   for (uint64_t i = 0; i < 100; ++i) {
     Random random({.seed = 3, .index = i});
     Example example = task->sample(10, random);
+    for (size_t j = 0; j < 8; j += 2) keys_at[j].insert(example.source[j]);
     std::set<Id> keys;
     for (size_t j = 0; j < 8; j += 2) keys.insert(example.source[j]);
     EXPECT_EQ(keys.size(), 4u);
@@ -128,6 +130,7 @@ TEST(TaskRules, KeysOfRecallAreDifferentAndEachIsAskedFor) {
     asked.insert(task->causes(example)->front());
   }
   EXPECT_EQ(asked, (std::set<int64_t>{1, 3, 5, 7}));
+  for (const auto& [place, keys] : keys_at) EXPECT_EQ(keys.size(), 4u) << place;
 }
 
 TEST(TaskRules, CopyTokenAsksForEachPlace) {
