@@ -26,15 +26,29 @@ Json describe(const std::string& name, const Registry<TaskFactory>::Entry& entry
   std::unique_ptr<Task> task = entry.factory(section);
   Json options = Json::object();
   for (const auto& [key, value] : resolved.fields()) options[key] = value_of(value);
-  int64_t length = std::clamp<int64_t>(5, task->min_length(), task->max_length());
+  // A short one, but not so short that it shows nothing.
+  std::vector<int64_t> lengths = possible_lengths(*task);
+  auto length = std::lower_bound(lengths.begin(), lengths.end() - 1, 5);
   Random random({.seed = 1, .purpose = purpose("tasks.example")});
-  Example example = task->sample(length, random);
+  Example example = task->sample(*length, random);
   return {{"name", name},
           {"description", entry.description},
           {"options", options},
           {"example",
            {{"source", task->source_vocabulary().decode(example.source)},
             {"target", task->target_vocabulary().decode(example.target)}}}};
+}
+
+/// A long sentence without its middle.
+std::string shown(const Json& sentence) {
+  std::string text = sentence.get<std::string>();
+  std::vector<std::string_view> words = split_words(text);
+  if (words.size() <= 14) return text;
+  std::string out;
+  for (size_t i = 0; i < 8; ++i) out += format("{} ", words[i]);
+  out += format("... ({} more) ...", words.size() - 10);
+  for (size_t i = words.size() - 2; i < words.size(); ++i) out += format(" {}", words[i]);
+  return out;
 }
 
 void print_text(const Json& all) {
@@ -46,8 +60,8 @@ void print_text(const Json& all) {
     text +=
         format("{}: {}\n", task["name"].get<std::string>(), task["description"].get<std::string>());
     text += format("  data: {{task: {{{}}}}}\n", set);
-    text += format("  {}  ->  {}\n\n", task["example"]["source"].get<std::string>(),
-                   task["example"]["target"].get<std::string>());
+    text += format("  {}  ->  {}\n\n", shown(task["example"]["source"]),
+                   shown(task["example"]["target"]));
   }
   print(text + "lookback generate TASK --set symbols=8 --examples 5 writes examples as text.\n");
 }

@@ -5,19 +5,13 @@
 #include <map>
 #include <set>
 
+#include "support/tasks.h"
 #include "support/text_folder.h"
-#include "train/tasks.h"
 
 namespace lookback {
 namespace {
 
-std::unique_ptr<Task> make_task(const std::string& yaml) {
-  Config source = Config::from_text(yaml, "test.yaml"), resolved;
-  Section section(source, resolved);
-  std::unique_ptr<Task> task = tasks().choose(section, "type", "copy")(section);
-  refuse_unknown(source, resolved);
-  return task;
-}
+using testing::make_task;
 
 constexpr Split kSplits[] = {Split::kTrain, Split::kValid, Split::kTest};
 

@@ -1,5 +1,7 @@
 #include "train/tasks/copy.h"
 
+#include <numeric>
+
 #include "train/tasks/symbols.h"
 
 namespace lookback {
@@ -9,6 +11,11 @@ namespace {
 class CopyTask final : public SymbolTask {
  public:
   explicit CopyTask(const SymbolOptions& options) : SymbolTask("copy", options) {}
+  std::optional<std::vector<int64_t>> causes(const Example& example) const override {
+    std::vector<int64_t> positions(example.source.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    return positions;
+  }
 
  protected:
   std::vector<Id> target_of(const std::vector<Id>& source) const override { return source; }

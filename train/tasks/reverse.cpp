@@ -1,5 +1,7 @@
 #include "train/tasks/reverse.h"
 
+#include <numeric>
+
 #include "train/tasks/symbols.h"
 
 namespace lookback {
@@ -9,6 +11,11 @@ namespace {
 class ReverseTask final : public SymbolTask {
  public:
   explicit ReverseTask(const SymbolOptions& options) : SymbolTask("reverse", options) {}
+  std::optional<std::vector<int64_t>> causes(const Example& example) const override {
+    std::vector<int64_t> positions(example.source.size());
+    std::iota(positions.rbegin(), positions.rend(), 0);
+    return positions;
+  }
 
  protected:
   std::vector<Id> target_of(const std::vector<Id>& source) const override {

@@ -5,24 +5,26 @@
 #include "core/error.h"
 
 namespace lookback {
-namespace {
 
-std::vector<std::string> symbol_names(int64_t count) {
+std::vector<std::string> symbol_names(int64_t count, const std::string& prefix) {
   std::vector<std::string> names;
   for (int64_t i = 0; i < count; ++i)
-    names.push_back(count <= 26 ? std::string(1, static_cast<char>('a' + i)) : std::to_string(i));
+    names.push_back(count <= 26 ? std::string(1, static_cast<char>('a' + i))
+                                : prefix + std::to_string(i));
   return names;
 }
 
-}  // namespace
-
 void read(Section& section, SymbolOptions& options) {
   section.read("symbols", options.symbols, between(2, 1e6));
-  section.read("min_length", options.min_length, at_least(1));
-  section.read("max_length", options.max_length, between(1, 1e5));
-  if (options.max_length < options.min_length)
-    section.refuse("max_length", format("{} is below min_length, which is {}", options.max_length,
-                                        options.min_length));
+  read_lengths(section, options.min_length, options.max_length, 1);
+}
+
+void read_lengths(Section& section, int64_t& min_length, int64_t& max_length, int64_t least) {
+  section.read("min_length", min_length, at_least(static_cast<double>(least)));
+  section.read("max_length", max_length, between(static_cast<double>(least), 1e5));
+  if (max_length < min_length)
+    section.refuse("max_length",
+                   format("{} is below min_length, which is {}", max_length, min_length));
 }
 
 SymbolTask::SymbolTask(std::string name, const SymbolOptions& options)

@@ -17,6 +17,12 @@ struct SymbolOptions {
 };
 void read(Section& section, SymbolOptions& options);
 
+/// Reads `min_length` and `max_length`, which count source tokens, at least `least`.
+void read_lengths(Section& section, int64_t& min_length, int64_t& max_length, int64_t least);
+
+/// The letters a, b, ... when there are at most 26 symbols, PREFIX0, PREFIX1, ... otherwise.
+std::vector<std::string> symbol_names(int64_t count, const std::string& prefix = "");
+
 /// The common part of tasks over uniformly drawn symbols with one vocabulary for both sides: the
 /// letters a, b, ... when there are at most 26 symbols, the numbers 0, 1, ... otherwise.
 class SymbolTask : public Task {
