@@ -31,11 +31,18 @@ void count(Subject& subject) {
   subject.row.bytes = memory_counts().peak_bytes - before;
 }
 
+/// Short passes are repeated, so that a busy machine's pauses fall on all lengths alike.
 void time(Subject& subject) {
+  constexpr double kLeast = 40;  // milliseconds
   auto begin = std::chrono::steady_clock::now();
-  subject.forward();
-  std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
-  subject.milliseconds.push_back(taken.count());
+  double passes = 0, taken = 0;
+  while (taken < kLeast) {
+    subject.forward();
+    ++passes;
+    taken =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  }
+  subject.milliseconds.push_back(taken / passes);
 }
 
 /// Forward as training runs it: with the weights kept for backward.
