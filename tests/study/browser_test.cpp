@@ -40,6 +40,8 @@ void expect_sound(const Seen& seen) {
       for (const Json& map : heatmap["maps"])
         if (!map.is_null()) {
           EXPECT_GE(map["square"].get<double>(), 16);
+          EXPECT_LE(map["square"].get<double>(), 40);
+          EXPECT_NEAR(map["square"].get<double>(), map["tall"].get<double>(), 1);
           EXPECT_EQ(map["tipLeft"], false);
           EXPECT_EQ(json_text(map["collisions"]), "[]");
           EXPECT_LE(map["overflow"].get<double>(), 0);
@@ -94,6 +96,7 @@ TEST(Browser, ShowsEveryKindOfBlockWithItsNumbers) {
       EXPECT_EQ(chart["showsAgain"], true);
       EXPECT_GT(chart["inked"].get<int>(), 20);
     }
+    for (const Json& share : found["charts"][0]["bands"]) EXPECT_GT(share.get<double>(), 0.9);
     std::string tip = found["charts"][0]["tip"];
     EXPECT_TRUE(tip.starts_with("source length in tokens: ")) << tip;
     EXPECT_NE(tip.find("Bahdanau's attention"), std::string::npos) << tip;
