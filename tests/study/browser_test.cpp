@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "study/browser.h"
+#include "study/heatmap_figure.h"
 #include "study/sample_page.h"
 
 namespace lookback {
@@ -67,6 +69,24 @@ void expect_points(const Json& chart, const Figure& figure) {
   }
 }
 
+/// The page mixes colours as the SVG does, to a rounding.
+void expect_colours(const Json& found, const Heatmap& map) {
+  HeatmapScale scale = heatmap_scale(map);
+  for (size_t i = 0; i < map.rows.size(); ++i) {
+    for (size_t k = 0; k < map.columns.size(); ++k) {
+      if (!std::isfinite(map.values[i][k])) continue;
+      std::string mixed =
+          colour_at(heatmap_colours(scale.diverging, false), scale.share(map.values[i][k]));
+      std::string shown = found["colours"][i * map.columns.size() + k];
+      int rgb[3];
+      ASSERT_EQ(std::sscanf(shown.c_str(), "rgb(%d, %d, %d)", &rgb[0], &rgb[1], &rgb[2]), 3);
+      for (int channel = 0; channel < 3; ++channel) {
+        EXPECT_NEAR(rgb[channel], std::stoi(mixed.substr(1 + 2 * channel, 2), nullptr, 16), 1);
+      }
+    }
+  }
+}
+
 TEST(Browser, ShowsEveryKindOfBlockWithItsNumbers) {
   NEED_BROWSER();
   Page page = sample_page();
@@ -110,6 +130,7 @@ TEST(Browser, ShowsEveryKindOfBlockWithItsNumbers) {
       EXPECT_EQ(found["heatmaps"][0]["choices"][m], maps[m].name);
       EXPECT_EQ(map["rows"], Json(maps[m].rows));
       EXPECT_EQ(map["columns"], Json(maps[m].columns));
+      expect_colours(map, maps[m]);
       for (size_t i = 0; i < maps[m].rows.size(); ++i) {
         for (size_t k = 0; k < maps[m].columns.size(); ++k) {
           // `orange, Hut: 0.3456`, to four digits.
@@ -121,6 +142,7 @@ TEST(Browser, ShowsEveryKindOfBlockWithItsNumbers) {
         }
       }
     }
+    expect_colours(found["heatmaps"][1]["maps"][0], sample_effects());
     EXPECT_EQ(found["heatmaps"][1]["maps"][0]["tips"][2 * 11 + 3], "in, einem: no value");
     EXPECT_EQ(found["heatmaps"][1]["maps"][0]["texts"][2 * 11 + 3], "");
 
