@@ -323,6 +323,5 @@ function drawCurves(section, block) {
   if (block.series.some((series) => series.intervals.length))
     card.append(element('p', 'note', `Shaded: ${block.band}.`));
   restyle();
-  canvas.addEventListener('pointerleave', hideTip);
   charts.push({chart, restyle});
 }

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "study/browser.h"
+#include "study/heatmap_figure.h"
 #include "study/sample_page.h"
 
 namespace lookback {
@@ -40,6 +42,8 @@ void expect_sound(const Seen& seen) {
       for (const Json& map : heatmap["maps"])
         if (!map.is_null()) {
           EXPECT_GE(map["square"].get<double>(), 16);
+          EXPECT_LE(map["square"].get<double>(), 40);
+          EXPECT_NEAR(map["square"].get<double>(), map["tall"].get<double>(), 1);
           EXPECT_EQ(map["tipLeft"], false);
           EXPECT_EQ(json_text(map["collisions"]), "[]");
           EXPECT_LE(map["overflow"].get<double>(), 0);
@@ -62,6 +66,24 @@ void expect_points(const Json& chart, const Figure& figure) {
       }
     }
     EXPECT_EQ(chart["names"][i], figure.series[i].name);
+  }
+}
+
+/// The page mixes colours as the SVG does, to a rounding.
+void expect_colours(const Json& found, const Heatmap& map) {
+  HeatmapScale scale = heatmap_scale(map);
+  for (size_t i = 0; i < map.rows.size(); ++i) {
+    for (size_t k = 0; k < map.columns.size(); ++k) {
+      if (!std::isfinite(map.values[i][k])) continue;
+      std::string mixed =
+          colour_at(heatmap_colours(scale.diverging, false), scale.share(map.values[i][k]));
+      std::string shown = found["colours"][i * map.columns.size() + k];
+      int rgb[3];
+      ASSERT_EQ(std::sscanf(shown.c_str(), "rgb(%d, %d, %d)", &rgb[0], &rgb[1], &rgb[2]), 3);
+      for (int channel = 0; channel < 3; ++channel) {
+        EXPECT_NEAR(rgb[channel], std::stoi(mixed.substr(1 + 2 * channel, 2), nullptr, 16), 1);
+      }
+    }
   }
 }
 
@@ -94,6 +116,7 @@ TEST(Browser, ShowsEveryKindOfBlockWithItsNumbers) {
       EXPECT_EQ(chart["showsAgain"], true);
       EXPECT_GT(chart["inked"].get<int>(), 20);
     }
+    for (const Json& share : found["charts"][0]["bands"]) EXPECT_GT(share.get<double>(), 0.9);
     std::string tip = found["charts"][0]["tip"];
     EXPECT_TRUE(tip.starts_with("source length in tokens: ")) << tip;
     EXPECT_NE(tip.find("Bahdanau's attention"), std::string::npos) << tip;
@@ -107,6 +130,7 @@ TEST(Browser, ShowsEveryKindOfBlockWithItsNumbers) {
       EXPECT_EQ(found["heatmaps"][0]["choices"][m], maps[m].name);
       EXPECT_EQ(map["rows"], Json(maps[m].rows));
       EXPECT_EQ(map["columns"], Json(maps[m].columns));
+      expect_colours(map, maps[m]);
       for (size_t i = 0; i < maps[m].rows.size(); ++i) {
         for (size_t k = 0; k < maps[m].columns.size(); ++k) {
           // `orange, Hut: 0.3456`, to four digits.
@@ -118,6 +142,7 @@ TEST(Browser, ShowsEveryKindOfBlockWithItsNumbers) {
         }
       }
     }
+    expect_colours(found["heatmaps"][1]["maps"][0], sample_effects());
     EXPECT_EQ(found["heatmaps"][1]["maps"][0]["tips"][2 * 11 + 3], "in, einem: no value");
     EXPECT_EQ(found["heatmaps"][1]["maps"][0]["texts"][2 * 11 + 3], "");
 

@@ -86,6 +86,22 @@ function inked(canvas) {
   return Math.round((count / (data.length / 4)) * 1000);
 }
 
+// The share of intervals that a band is drawn on, half-way from the value to the upper end.
+function bandShare(chart, series) {
+  const scale = chart.currentDevicePixelRatio;
+  const copy = document.createElement('canvas');
+  copy.width = chart.canvas.width;
+  copy.height = chart.canvas.height;
+  const ctx = copy.getContext('2d', {willReadFrequently: true});
+  ctx.drawImage(chart.canvas, 0, 0);
+  const seen = series.intervals.map(([, high], k) => {
+    const [x, y] = series.points[k];
+    const at = chart.scales.y.getPixelForValue((y + high) / 2);
+    return ctx.getImageData(Math.round(chart.scales.x.getPixelForValue(x) * scale), Math.round(at * scale), 1, 1).data[3] > 0;
+  });
+  return seen.length ? seen.filter(Boolean).length / seen.length : 1;
+}
+
 const moment = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 // Chart.js answers a pointer with the next frame.
@@ -93,7 +109,7 @@ async function until(holds) {
   for (let waited = 0; waited < 1500 && !holds(); waited += 50) await moment(50);
 }
 
-async function chartFindings(frame, canvas) {
+async function chartFindings(frame, canvas, series) {
   const window = frame.contentWindow;
   const chart = window.Chart.getChart(canvas);
   const card = canvas.closest('.curves');
@@ -111,6 +127,7 @@ async function chartFindings(frame, canvas) {
     crowded: crowdedTicks(chart),
     yLabels: chart.scales.y.ticks.map((tick) => tick.label),
     inked: inked(canvas),
+    bands: series.map((one) => bandShare(chart, one)),
     sizeFits: box.width <= frame.clientWidth && box.height > 200,
   };
   canvas.dispatchEvent(new window.MouseEvent('mouseout', {bubbles: true}));
@@ -143,6 +160,8 @@ function mapFindings(frame, card) {
       continue;
     }
     const squares = [...table.querySelectorAll('td[data-row]')];
+    for (const name of table.querySelectorAll('th'))  // has no value to show
+      name.dispatchEvent(new window.PointerEvent('pointermove', {bubbles: true}));
     const tips = squares.slice(0, 400).map((square) => {
       const box = square.getBoundingClientRect();
       square.dispatchEvent(new window.PointerEvent('pointermove', {clientX: box.left + 2, clientY: box.top + 2, bubbles: true}));
@@ -157,6 +176,7 @@ function mapFindings(frame, card) {
       tips,
       tipLeft: !frame.contentDocument.getElementById('tip').hidden,
       square: squares[0].getBoundingClientRect().width,
+      tall: squares[0].getBoundingClientRect().height,
       collisions: collisions(frame),
       overflow: frame.contentDocument.scrollingElement.scrollWidth - frame.clientWidth,
     });
@@ -169,7 +189,9 @@ async function findings(frame) {
   const all = (selector) => [...doc.querySelectorAll(selector)];
   const root = doc.documentElement;
   const charts = [];
-  for (const canvas of all('.plot canvas')) charts.push(await chartFindings(frame, canvas));
+  const drawn = JSON.parse(doc.getElementById('page-data').textContent).blocks.filter(({kind}) => kind === 'curves');
+  for (const [i, canvas] of all('.plot canvas').entries())
+    charts.push(await chartFindings(frame, canvas, drawn[i].series));
   return {
     width: frame.clientWidth,
     ready: window.lookbackReady === true && 'ready' in root.dataset,

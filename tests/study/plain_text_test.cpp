@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ TEST(PlainText, APlotHasLettersAxesAndALegend) {
   figure.series[0].points = {{5, 0.5}, {10, 1}};  // where b stands
   text = text_of(CurvesBlock{figure});
   EXPECT_NE(text.find("+  several\n"), std::string::npos) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("[|][. ]+[+]"))) << text;
 }
 
 TEST(PlainText, APlotStandsAnyNumbers) {
