@@ -142,7 +142,7 @@ void construct(uint64_t seed, ExplainMeasured& out) {
 ExplainMeasured measure_explain(const LabOptions& options) {
   SmallTask task{"{type: copy_token, symbols: 20, max_length: 10}", 1000};
   SmallModel model{.name = "GRU, Luong dot",
-                   .model = recurrent("gru", "{type: luong, score: dot}"),
+                   .model = recurrent("gru", "{type: luong, score: dot, query: current}"),
                    .rate = 5e-3,
                    .steps = options.full ? 4000 : 2500,
                    .seed = options.seed};
