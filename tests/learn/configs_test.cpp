@@ -42,8 +42,14 @@ const std::vector<std::string> kNarrowTransformer = {
     "model.decoder.feed_forward=64",  "model.decoder.layers=1",  "model.decoder.dropout=0",
     "train.optimizer.lr=3e-3"};
 
+const std::vector<std::string> kNear = {"data.task.min_length=3", "data.task.max_length=8"};
+const std::vector<std::string> kSmallToy = {"data.task.max_length=8", "model.encoder.hidden=64",
+                                            "model.decoder.hidden=64"};
+
 // Every file of configs/ has a line here.
 const std::vector<Case> kCases = {
+    {"agreement_attention.yaml", kNear},
+    {"agreement_fixed.yaml", kNear},
     {"bench/gru_bahdanau.yaml", kNarrow},
     {"bench/gru_fixed.yaml", kNarrow},
     {"bench/lstm_fixed.yaml", kNarrow},
@@ -54,11 +60,17 @@ const std::vector<Case> kCases = {
     {"copy_luong_dot.yaml", kShort},
     {"copy_luong_general.yaml", kShort},
     {"copy_scaled_dot.yaml", kShort},
+    {"copy_token.yaml", kShort},
     {"copy_transformer.yaml", kShort},
+    {"dates_bahdanau.yaml"},
     {"multi30k_bahdanau.yaml", kNarrowText, 150},
     {"multi30k_fixed.yaml", kNarrowText, 150},
     {"multi30k_transformer.yaml", kNarrowTransformer, 150},
+    {"recall_luong_dot.yaml", {"data.task.max_pairs=3"}},
     {"reverse_bahdanau.yaml", kShort},
+    {"sort_fixed.yaml", kShort},
+    {"toy_translation_attention.yaml", kSmallToy},
+    {"toy_translation_fixed.yaml", kSmallToy},
 };
 
 const std::string kFolder = std::string(LOOKBACK_SOURCE_DIR) + "/configs/";

@@ -141,7 +141,7 @@ void compare(const Phrase& english, const Phrase& invented, Dictionary& words,
   for (size_t i = 0; i < english.adjectives.size(); ++i)
     words.add(english.adjectives[i], invented.adjectives[i]);
   bool plural = english.determiner == "these" || english.determiner == "those";
-  bool near = english.determiner.substr(0, 3) != "tha" && english.determiner != "those";
+  bool near = english.determiner == "this" || english.determiner == "these";
   EXPECT_EQ(invented.form,
             invented.noun.ends_with("an") ? (plural ? "i" : "o") : (plural ? "e" : "a"));
   EXPECT_EQ(determiners.emplace(near ? "near" : "far", invented.determiner).first->second,
