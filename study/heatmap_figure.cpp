@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "core/error.h"
 #include "study/svg_text.h"
@@ -22,14 +21,14 @@ constexpr ColourStops kDarkDiverging = {"#ffd9b0", "#d98a45", "#7a4a22", "#20242
 constexpr double kEdge = 22, kTokenSize = 12;
 constexpr size_t kLongestToken = 18;
 
-int channel(const char* colour, int which) {
-  return static_cast<int>(std::strtol(std::string(colour + 1 + 2 * which, 2).c_str(), nullptr, 16));
+/// Red, green or blue of `#0072b2`.
+int channel(const std::string& colour, size_t which) {
+  return std::stoi(colour.substr(1 + 2 * which, 2), nullptr, 16);
 }
 
 /// Dark text on light cells and the other way round.
 std::string ink_on(const std::string& colour) {
-  double light = 0.3 * channel(colour.c_str(), 0) + 0.59 * channel(colour.c_str(), 1) +
-                 0.11 * channel(colour.c_str(), 2);
+  double light = 0.3 * channel(colour, 0) + 0.59 * channel(colour, 1) + 0.11 * channel(colour, 2);
   return light > 140 ? "#1a1a1a" : "#ffffff";
 }
 
@@ -89,7 +88,7 @@ std::string colour_at(const ColourStops& stops, double share) {
   size_t below = std::min(static_cast<size_t>(at), stops.size() - 2);
   double part = at - static_cast<double>(below);
   std::string colour = "#";
-  for (int which = 0; which < 3; ++which) {
+  for (size_t which = 0; which < 3; ++which) {
     double mixed =
         channel(stops[below], which) * (1 - part) + channel(stops[below + 1], which) * part;
     colour += format("{:02x}", static_cast<int>(std::lround(mixed)));

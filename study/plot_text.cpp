@@ -170,7 +170,7 @@ std::vector<std::string> heatmap_text(const Heatmap& map, size_t width) {
   }
   size_t across = std::max<size_t>(4, width > margin + 1 ? (width - margin - 1) / 2 : 0);
   std::vector<std::string> lines;
-  auto add = [&lines](std::string line) {
+  auto add = [&lines](const std::string& line) {
     lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
   };
   for (size_t first = 0; first < map.columns.size(); first += across) {
