@@ -105,7 +105,8 @@ std::string summary(const std::vector<Outcome>& outcomes) {
   }
   std::string text = format("{}: {} hold{}", counted(static_cast<int64_t>(outcomes.size()), "lab"),
                             holding, holding == 1 ? "s" : "");
-  if (!failed.empty()) text += format(", {} fail: {}", outcomes.size() - holding, failed);
+  size_t failing = outcomes.size() - holding;
+  if (failing > 0) text += format(", {} fail{}: {}", failing, failing == 1 ? "s" : "", failed);
   return text + format(" ({:.1f} s)\n", seconds);
 }
 
