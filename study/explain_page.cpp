@@ -40,7 +40,9 @@ TableBlock check_table(const WeightVerdict& verdict) {
                    .note =
                        "Rank: Spearman's correlation over source positions, meaned over output "
                        "tokens. Same place: how often the largest weight stands where the "
-                       "largest effect is. A check passes from 0.5 and 80% on.",
+                       "largest effect is. They agree where that is 80% or more and ranks "
+                       "are not opposed; most effects are near 0, and the ranks of those are "
+                       "noise.",
                    .columns = {"check", "what it asks", "rank", "same place", "agrees"},
                    .rows = {}};
   for (const WeightCheck& c : verdict.checks)
