@@ -66,6 +66,12 @@ TEST_F(LabCommandTest, ListsWithoutMeasuring) {
   for (const std::string& line : lines(outcome.out)) EXPECT_LE(line.size(), 98u) << line;
 }
 
+TEST_F(LabCommandTest, HelpSaysThatTheNameMayBeLeftOut) {
+  EXPECT_NE(run("lab --help").out.find("Usage: lookback lab [options] [NAME]"), std::string::npos);
+  EXPECT_NE(run("bench --help").out.find("Usage: lookback bench [options] CONFIG"),
+            std::string::npos);
+}
+
 TEST_F(LabCommandTest, RefusesWhatItDoesNotKnow) {
   expect_refused("lab varianc", "unknown lab \"varianc\"");
   expect_refused("lab varianc", "variance");
