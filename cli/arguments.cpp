@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "cli/cli.h"
 #include "core/error.h"
@@ -16,13 +17,16 @@ namespace {
 /// after misspelt options, which are the likelier mistake.
 class Layout : public CLI::Formatter {
  public:
+  std::set<std::string> may_be_left_out;  // arguments without a name
+
   Layout() {
     column_width(30);
     label("Positionals", "Arguments");
     label("OPTIONS", "options");
   }
   std::string make_option_usage(const CLI::Option* option) const override {
-    return make_option_name(option, true);
+    std::string name = make_option_name(option, true);
+    return may_be_left_out.contains(name) ? "[" + name + "]" : name;
   }
 };
 
@@ -43,6 +47,7 @@ struct Arguments::Parser {
   CLI::App app;
   std::vector<Entry> entries;
   int64_t threads = 0;
+  std::shared_ptr<Layout> layout = std::make_shared<Layout>();
 
   Parser(const std::string& verb, const std::string& about)
       : verb(verb), app(about, "lookback " + verb) {}
@@ -122,7 +127,7 @@ struct Arguments::Parser {
 
 Arguments::Arguments(const std::string& verb, const std::string& about, const std::string& examples)
     : parser_(std::make_unique<Parser>(verb, about)) {
-  parser_->app.formatter(std::make_shared<Layout>());
+  parser_->app.formatter(parser_->layout);
   parser_->app.set_help_flag("-h,--help", "Print this text");
   parser_->app.allow_extras();
   if (!examples.empty()) parser_->app.footer("Examples:\n" + examples);
@@ -137,6 +142,7 @@ void Arguments::needed(const std::string& name, std::string& value, const std::s
 
 void Arguments::optional(const std::string& name, std::string& value, const std::string& help) {
   parser_->add(name, " ", help, [&value](const std::string& word) { value = word; });
+  parser_->layout->may_be_left_out.insert(name);
 }
 
 void Arguments::flag(const std::string& option, bool& value, const std::string& help) {
