@@ -117,11 +117,64 @@ const bands = {
   },
 };
 
-// Remarks in the plot, broken into lines where the plot is narrow, with a rim of the surface's colour.
+// Words in lines of at most so many pixels.
+function brokenLines(ctx, text, width) {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const longer = lines[lines.length - 1] ? lines[lines.length - 1] + ' ' + word : word;
+    if (!lines[lines.length - 1] || ctx.measureText(longer).width < width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// Whether a visible line crosses a box.
+function crossed(chart, {left, right, top, bottom}) {
+  return chart.data.datasets.some((_, i) => {
+    const {data} = chart.getDatasetMeta(i);
+    return chart.isDatasetVisible(i) && data.some((to, k) => {
+      const from = data[k - 1] && !data[k - 1].skip ? data[k - 1] : to;
+      if (to.skip || Math.max(from.x, to.x) < left || Math.min(from.x, to.x) > right) return false;
+      return [...Array(17).keys()].some((step) => {
+        const x = from.x + ((to.x - from.x) * step) / 16;
+        const y = from.y + ((to.y - from.y) * step) / 16;
+        return x > left && x < right && y > top && y < bottom;
+      });
+    });
+  });
+}
+
+// Nearest first.
+const shifts = [0, -14, 14, -28, 28, -42, 42]
+  .flatMap((down) => [0, -20, 20, -40, 40].map((across) => [across, down]))
+  .sort((a, b) => Math.hypot(...a) - Math.hypot(...b));
+
+// Where a remark stands: as it was asked for; where a line would cross it, in shorter lines or a little
+// aside.
+function placed(chart, note) {
+  const {ctx, chartArea: area, scales: {x, y}} = chart;
+  const hold = (at, low, high) => Math.max(low, Math.min(at, Math.max(low, high)));
+  let first = null;
+  for (const share of [0.8, 0.45, 0.3]) {
+    const lines = brokenLines(ctx, note.text, area.width * share);
+    const half = Math.max(...lines.map((line) => ctx.measureText(line).width)) / 2;
+    const tall = lines.length * 8;
+    for (const [across, down] of shifts) {
+      const left = hold(x.getPixelForValue(note.x) + across, area.left + half, area.right - half);
+      const top = hold(y.getPixelForValue(note.y) + down, area.top + tall, area.bottom - tall);
+      first ??= {lines, left, top};
+      const box = {left: left - half - 4, right: left + half + 4, top: top - tall - 3, bottom: top + tall + 3};
+      if (!crossed(chart, box)) return {lines, left, top};
+    }
+  }
+  return first;
+}
+
+// Remarks in the plot, with a rim of the surface's colour.
 const remarks = {
   id: 'remarks',
   afterDatasetsDraw(chart, _, {block}) {
-    const {ctx, chartArea: area, scales: {x, y}} = chart;
+    const {ctx} = chart;
     ctx.save();
     ctx.font = `italic 12px ${getComputedStyle(document.body).fontFamily}`;
     ctx.textAlign = 'center';
@@ -132,17 +185,7 @@ const remarks = {
     ctx.fillStyle = css('--quiet');
     for (const note of block.notes) {
       if (note.x === null || note.y === null) continue;
-      const lines = [''];
-      for (const word of note.text.split(' ')) {
-        const longer = lines[lines.length - 1] ? lines[lines.length - 1] + ' ' + word : word;
-        if (ctx.measureText(longer).width < area.width * 0.8) lines[lines.length - 1] = longer;
-        else lines.push(word);
-      }
-      const half = Math.max(...lines.map((line) => ctx.measureText(line).width)) / 2;
-      const tall = lines.length * 8;
-      const hold = (at, low, high) => Math.max(low, Math.min(at, Math.max(low, high)));
-      const left = hold(x.getPixelForValue(note.x), area.left + half, area.right - half);
-      const top = hold(y.getPixelForValue(note.y), area.top + tall, area.bottom - tall);
+      const {lines, left, top} = placed(chart, note);
       lines.forEach((line, k) => {
         const at = top + (k - (lines.length - 1) / 2) * 16;
         ctx.strokeText(line, left, at);
