@@ -301,8 +301,8 @@ class Writer {
     bool accuracy = is_share(metric_);
     for (const std::string& panel : panels()) {
       Figure f{
-          .title = "Learning",
-          .subtitle = panel,
+          .title = panel.empty() ? "Learning" : "Learning: " + panel,
+          .subtitle = "",
           .x_label = "training step",
           .y_label = accuracy ? "validation sentences exactly right" : "validation nll a token",
           .series = {}};
