@@ -4,6 +4,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "study/explain_page.h"
+#include "study/heatmap_figure.h"
 #include "train/checkpoint.h"
 #include "train/positions.h"
 
@@ -11,7 +12,7 @@ namespace lookback::cli {
 namespace {
 
 struct Options {
-  std::string model, input, target, report;
+  std::string model, input, target, report, figure;
   std::vector<std::string> others;
   bool json = false;
 };
@@ -21,6 +22,7 @@ std::string command_of(const Options& o) {
   for (const std::string& other : o.others) text += " --also " + quoted(other);
   text += " --input " + quoted(o.input);
   if (!o.target.empty()) text += " --target " + quoted(o.target);
+  if (!o.figure.empty()) text += " --figure " + quoted(o.figure);
   if (!o.report.empty()) text += " --report " + quoted(o.report);
   return text;
 }
@@ -43,6 +45,13 @@ std::vector<int64_t> known_causes(const LoadedModel& model, const std::vector<Id
   const auto* data = std::get_if<TaskDataOptions>(&model.recipe.data);
   if (!data) return {};
   return data->task->causes({source, said}).value_or(std::vector<int64_t>());
+}
+
+std::string weight_figure(const Explanation& e, const TokenNames& names, const std::string& model) {
+  std::vector<Heatmap> maps = weight_maps(e, names);
+  if (maps.empty())
+    fail_user("explain: --figure: {} has no attention, so there are no weights to draw", model);
+  return svg(maps[0], "Where the decoder looks", maps.size() > 1 ? maps[0].name : "");
 }
 
 Json json_of(const Explanation& e, const LoadedModel& model) {
@@ -87,6 +96,8 @@ int explain(const Words& words) {
   arguments.text("--target", "TEXT", options.target,
                  "Explain this output (default: what the model says, greedily)");
   arguments.text("--report", "FILE.html", options.report, "Also write a page with every map");
+  arguments.text("--figure", "FILE.svg", options.figure,
+                 "Also draw the attention weights, the mean over layers and heads");
   arguments.flag("--json", options.json, "Print one JSON object");
   arguments.threads();
   if (!arguments.parse(words)) return 0;
@@ -114,9 +125,11 @@ int explain(const Words& words) {
       target = std::vector<Id>(seeds[0].target.begin(), seeds[0].target.end() - 1);
   }
   WeightVerdict verdict = judge_weights(seeds, known_causes(models[0], source, target));
-  Page page =
-      explanation_page(seeds, verdict, {models[0].source, models[0].target}, command_of(options));
+  TokenNames names{models[0].source, models[0].target};
+  Page page = explanation_page(seeds, verdict, names, command_of(options));
   if (!options.report.empty()) write_file(options.report, html(page));
+  if (!options.figure.empty())
+    write_file(options.figure, weight_figure(seeds[0], names, options.model));
   if (options.json) {
     Json explained = Json::array();
     for (size_t i = 0; i < seeds.size(); ++i) explained.push_back(json_of(seeds[i], models[i]));

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "study/page_figures.h"
 #include "study/run_report.h"
 
 namespace lookback::cli {
@@ -8,6 +9,7 @@ namespace lookback::cli {
 void write_run_report(const std::string& folder) {
   Page page = run_report(folder, quoted(program()));
   write_file(folder + "/report.html", html(page));
+  write_figures(page, folder);
 }
 
 int report(const Words& words) {

@@ -36,15 +36,16 @@ Grid by_row(Grid grid) {
 }
 
 TableBlock check_table(const WeightVerdict& verdict) {
-  TableBlock block{.title = "Do the weights agree with what moves the output?",
-                   .note =
-                       "Rank: Spearman's correlation over source positions, meaned over output "
-                       "tokens. Same place: how often the largest weight stands where the "
-                       "largest effect is. They agree where that is 80% or more and ranks "
-                       "are not opposed; most effects are near 0, and the ranks of those are "
-                       "noise.",
-                   .columns = {"check", "what it asks", "rank", "same place", "agrees"},
-                   .rows = {}};
+  TableBlock block{
+      .title = "Do the weights agree with what moves the output?",
+      .note =
+          "Rank: Spearman's correlation over source positions, meaned over output "
+          "tokens. Same place: how often the largest weight stands where the "
+          "largest effect is. They agree where that is 80% or more and ranks "
+          "are not opposed (-0.5); most effects are near 0, and the ranks of those are "
+          "noise.",
+      .columns = {"check", "what it asks", "rank", "same place", "agrees"},
+      .rows = {}};
   for (const WeightCheck& c : verdict.checks)
     block.rows.push_back({c.name, c.what, number(c.agreement.rank), share(c.agreement.top),
                           c.passes ? "yes" : "no"});

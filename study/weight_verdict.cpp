@@ -11,7 +11,7 @@ namespace {
 
 // What counts as agreeing: the largest entries stand at one place, and the ranks do not say the
 // opposite. Most entries are close to 0 and their ranks noise, so the correlation has no higher bar.
-constexpr double kEnoughTop = 0.8;
+constexpr double kEnoughTop = 0.8, kOpposed = -0.5;
 
 size_t largest(const std::vector<double>& row) {
   return static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
@@ -22,7 +22,7 @@ double nan() {
 }
 
 WeightCheck check(const std::string& name, const std::string& what, const Agreement& a) {
-  bool ranks = std::isnan(a.rank) || a.rank > 0;
+  bool ranks = std::isnan(a.rank) || a.rank > kOpposed;
   return {name, what, a, a.top >= kEnoughTop && ranks};
 }
 

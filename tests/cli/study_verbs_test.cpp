@@ -64,12 +64,13 @@ TEST_F(StudyVerbs, MistakesAreRefusedBeforeAnythingIsWritten) {
 
 TEST_F(StudyVerbs, ExplainShowsWeightsBesideEffects) {
   train_tiny();
-  Outcome text = run("explain r --input \"a b c\" --report why.html");
+  Outcome text = run("explain r --input \"a b c\" --report why.html --figure why.svg");
   EXPECT_EQ(text.code, 0) << text.err;
   for (const char* part :
        {"Do the weights agree", "ablation", "input x gradient", "Attention weights"})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
   EXPECT_NE(read("why.html").find("</html>"), std::string::npos);
+  EXPECT_NE(read("why.svg").find("</svg>"), std::string::npos);
   Outcome json = run("explain r --also r --input \"a b c\" --target \"a b\" --json");
   EXPECT_EQ(json.code, 0) << json.err;
   Json out = parse_json(json.out, "out");
@@ -97,6 +98,10 @@ TEST_F(StudyVerbs, EveryRunHasAReport) {
   EXPECT_EQ(text.code, 0) << text.err;
   for (const char* part : {"Learning", "By source length", "Where the decoder looks", "Repeat it"})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+  for (const char* figure :
+       {"learning", "by_source_length", "where_the_decoder_looks", "where_the_decoder_looks_2"})
+    EXPECT_NE(read(std::string("r/figures/") + figure + ".svg").find("</svg>"), std::string::npos)
+        << figure;
   EXPECT_EQ(run("report r").code, 0);
   expect_refused("report nothing_here", "nothing_here");
 }
