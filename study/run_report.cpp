@@ -49,7 +49,7 @@ void add_learning(const LearningCurve& curve, Page& page) {
 void add_by_length(const Evaluation& evaluation, const std::string& split, Page& page) {
   Series sentences{.name = "sentences exactly right", .points = {}};
   Series words{.name = "tokens right", .points = {}, .dashed = true};
-  TableBlock table{.title = "By source length",
+  TableBlock table{.title = "The same in numbers",
                    .note = "On the " + split + " set. Tokens are under teacher forcing.",
                    .columns = {"length", "sentences", "exactly right", "tokens right", "nll"},
                    .rows = {}};

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/threads.h"
+#include "study/browser.h"
 #include "study/results.h"
 #include "study/study_report.h"
 #include "support/text_folder.h"
@@ -183,6 +184,38 @@ TEST_F(StudyTestRun, TheFilesHoldEveryNumber) {
   for (const auto& [name, figure] : report.figures)
     EXPECT_TRUE(std::filesystem::exists(folder.path("out/figures/" + name + ".svg")));
   EXPECT_NE(read_file(folder.path("out/report.html")).find("</html>"), std::string::npos);
+}
+
+TEST_F(StudyTestRun, ABrowserShowsWhatTheFileOfResultsSays) {
+  if (find_browser().empty()) GTEST_SKIP() << "no chromium: apt-get install chromium";
+  folder.write("study.yaml",
+               "name: s\nbase: base.yaml\nvary: {model: {fixed: {}, attention: "
+               "{model.attention.type: bahdanau}}}\nseeds: 2\ntest: {lengths: [2, 4, 6], examples: "
+               "7}\nshow: {metric: token_accuracy}\n");
+  StudyPlan p = read_study(Config::from_file(folder.path("study.yaml")));
+  StudyResults results = run(p, "out");
+  StudyReport report = make_report(p, results, folder.path("out"), "again");
+  write_report(p, results, report, folder.path("out"));
+  std::map<std::string, std::map<double, double>> means;  // by model and length, over two seeds
+  for (const auto& row : csv(read_file(folder.path("out/results.csv"))))
+    if (row[0] != "model") means[row[0]][std::stod(row[4])] += std::stod(row[9]) / 2;
+  ASSERT_EQ(means.size(), 2u);
+  Seen seen = look_at(report.page);
+  EXPECT_EQ(seen.complaints, std::vector<std::string>{});
+  ASSERT_EQ(seen.widths.size(), 2u);
+  for (const Json& found : seen.widths) {
+    EXPECT_EQ(found["ready"], true);
+    EXPECT_LE(found["overflow"].get<double>(), 0);
+    EXPECT_EQ(json_text(found["collisions"]), "[]");
+    const Json& chart = found["charts"][0];
+    ASSERT_EQ(chart["names"].size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      const auto& wanted = means.at(chart["names"][i].get<std::string>());
+      ASSERT_EQ(chart["points"][i].size(), wanted.size());
+      for (const Json& point : chart["points"][i])
+        EXPECT_NEAR(point[1].get<double>(), wanted.at(point[0].get<double>()), 1e-12);
+    }
+  }
 }
 
 TEST(StudyCellResult, TheHalfRightLengthIsReadOffTheCurve) {
