@@ -25,9 +25,24 @@ std::vector<fs::path> pages() {
   return out;
 }
 
+/// Without fenced blocks, where a lambda looks like a link.
+std::string prose(const std::string& text) {
+  std::string out;
+  std::istringstream lines(text);
+  bool code = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```"))
+      code = !code;
+    else if (!code)
+      out += line + "\n";
+  }
+  return out;
+}
+
 /// What stands in round brackets after square ones, anchors and addresses left out.
-std::vector<std::string> links(const std::string& text) {
+std::vector<std::string> links(const std::string& page) {
   std::vector<std::string> out;
+  const std::string text = prose(page);
   const std::regex link(R"(\]\(([^)#\s]+)[^)]*\))");
   for (std::sregex_iterator at(text.begin(), text.end(), link), end; at != end; ++at)
     if ((*at)[1].str().find("://") == std::string::npos) out.push_back((*at)[1].str());
