@@ -17,26 +17,11 @@ void check_settings(const std::vector<std::string>& settings) {
 
 Split choose_split(const std::string& name, const LoadedModel& model) {
   if (name == "valid") return Split::kValid;
-  const auto* corpus = std::get_if<CorpusOptions>(&model.recipe.data);
-  if (name.empty() && corpus && !corpus->test.given()) {
+  if (!name.empty()) return Split::kTest;
+  Split split = measured_split(model.recipe.data);
+  if (split == Split::kValid)
     log_warn("the data has no test set (data.corpus.test); measuring on the validation set");
-    return Split::kValid;
-  }
-  return Split::kTest;
-}
-
-/// Of the best translations by the model's `decode` section, against the only reference.
-double bleu_of(const LoadedModel& model, const std::vector<Example>& examples, int64_t batch) {
-  std::vector<std::vector<Id>> sources, references, hypotheses;
-  for (const Example& example : examples) {
-    sources.push_back(example.source);
-    references.push_back(example.target);
-  }
-  DecodeOptions options = model.recipe.decode;
-  options.n_best = 1;
-  for (auto& decoded : lookback::translate(*model.model, sources, options, batch))
-    hypotheses.push_back(std::move(decoded.at(0).tokens));
-  return lookback::bleu(hypotheses, references);
+  return split;
 }
 
 std::string row(const std::string& length, const Measures& m) {
@@ -108,7 +93,7 @@ int evaluate(const Words& words) {
   Evaluation evaluation = lookback::evaluate(*model.model, examples, options);
   refuse_not_finite(evaluation.all.nll, model.path);
   std::optional<double> bleu;
-  if (with_bleu) bleu = bleu_of(model, examples, options.batch);
+  if (with_bleu) bleu = lookback::bleu(*model.model, examples, recipe.decode, options.batch);
 
   if (json) {
     print_json(as_json(model, split, evaluation, bleu));

@@ -125,19 +125,6 @@ TaskDataOptions test_data(const LoadedModel& trained, std::vector<int64_t> lengt
   return std::get<TaskDataOptions>(load_model(model_path, wider).recipe.data);
 }
 
-double bleu_of(const LoadedModel& trained, const std::vector<Example>& examples) {
-  std::vector<std::vector<Id>> sources, references, hypotheses;
-  for (const Example& example : examples) {
-    sources.push_back(example.source);
-    references.push_back(example.target);
-  }
-  DecodeOptions options = trained.recipe.decode;
-  options.n_best = 1;
-  for (auto& decoded : translate(*trained.model, sources, options))
-    hypotheses.push_back(std::move(decoded.at(0).tokens));
-  return bleu(hypotheses, references);
-}
-
 void measure_gradients(const StudyCell& cell, const LoadedModel& trained, const std::string& path,
                        CellResult& result) {
   if (!std::holds_alternative<TaskDataOptions>(trained.recipe.data))
@@ -160,8 +147,6 @@ CellResult measure(const StudyCell& cell, const std::string& path, const TrainRe
       make_dataset(trained.recipe.data, trained.recipe.seed, trained.recipe.train.batch,
                    trained.source, trained.target);
   const auto* task = std::get_if<TaskDataOptions>(&trained.recipe.data);
-  const auto* corpus = std::get_if<CorpusOptions>(&trained.recipe.data);
-  Split split = corpus && !corpus->test.given() ? Split::kValid : Split::kTest;
   CellResult result{.parameters = trained.model->parameter_count(),
                     .steps = training.step,
                     .seconds = training.seconds,
@@ -169,9 +154,8 @@ CellResult measure(const StudyCell& cell, const std::string& path, const TrainRe
                     .held_out = {},
                     .by_length = {},
                     .gradients = {}};
-  const std::vector<Example>& own = data->held_out(split);
-  result.held_out =
-      evaluate(*trained.model, own, {.bucket = corpus ? cell.test.bucket : int64_t{1}});
+  const std::vector<Example>& own = data->held_out(measured_split(trained.recipe.data));
+  result.held_out = evaluate(*trained.model, own, {.bucket = task ? int64_t{1} : cell.test.bucket});
   result.by_length = result.held_out.by_length;
   if (!cell.test.lengths.empty()) {
     if (!task) fail_user("test.lengths: is for made-up tasks; for text give test.bucket");
@@ -180,7 +164,7 @@ CellResult measure(const StudyCell& cell, const std::string& path, const TrainRe
     result.by_length = evaluate(*trained.model, examples, {.bucket = 1}).by_length;
   }
   if (!std::isfinite(result.held_out.all.nll)) fail("the trained model's nll is not finite");
-  if (cell.test.bleu) result.bleu = bleu_of(trained, own);
+  if (cell.test.bleu) result.bleu = bleu(*trained.model, own, trained.recipe.decode);
   if (cell.test.gradient_length > 0) measure_gradients(cell, trained, path, result);
   return result;
 }

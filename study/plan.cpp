@@ -315,10 +315,7 @@ StudyPlan read_all(const Config& study, const std::vector<std::string>& settings
   StudyPlan plan;
   Section root(study, resolved);
   plan.name = "study";
-  root.read("name", plan.name);
-  if (plan.name.empty() || plan.name.find_first_of("/\\") != std::string::npos ||
-      plan.name[0] == '.')
-    root.refuse("name", format("must be usable as a folder's name, but is \"{}\"", plan.name));
+  read_name(root, plan.name);
   plan.title = plan.name;
   root.read("title", plan.title);
   root.read("about", plan.about);

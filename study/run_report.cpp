@@ -124,8 +124,7 @@ Page run_report(const std::string& folder, const std::string& program) {
   const Recipe& recipe = model.recipe;
   std::unique_ptr<Dataset> data =
       make_dataset(recipe.data, recipe.seed, recipe.train.batch, model.source, model.target);
-  const auto* corpus = std::get_if<CorpusOptions>(&recipe.data);
-  Split split = corpus && !corpus->test.given() ? Split::kValid : Split::kTest;
+  Split split = measured_split(recipe.data);
   const std::vector<Example>& examples = data->held_out(split);
   Evaluation evaluation = evaluate(*model.model, examples);
   LearningCurve curve = read_learning_curve(folder);

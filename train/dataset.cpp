@@ -37,6 +37,11 @@ DataOptions read_data(Section& data) {
   return options;
 }
 
+Split measured_split(const DataOptions& options) {
+  const auto* corpus = std::get_if<CorpusOptions>(&options);
+  return corpus && !corpus->test.given() ? Split::kValid : Split::kTest;
+}
+
 bool one_vocabulary(const DataOptions& options) {
   if (auto* corpus = std::get_if<CorpusOptions>(&options)) return corpus->joint_vocabulary;
   const Task& task = *std::get<TaskDataOptions>(options).task;

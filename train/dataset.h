@@ -49,6 +49,9 @@ using DataOptions = std::variant<TaskDataOptions, CorpusOptions>;
 /// Reads the section; opens no file.
 DataOptions read_data(Section& data);
 
+/// What a trained model is measured on: the test split, or validation where a corpus has no test set.
+Split measured_split(const DataOptions& options);
+
 /// Whether both sides have one vocabulary: a corpus with `joint_vocabulary`, or a task whose
 /// vocabularies are equal.
 bool one_vocabulary(const DataOptions& options);

@@ -184,4 +184,18 @@ std::vector<std::vector<Decoded>> translate(const EncoderDecoder& model,
   return out;
 }
 
+double bleu(const EncoderDecoder& model, const std::vector<Example>& examples,
+            const DecodeOptions& options, int64_t batch) {
+  std::vector<std::vector<Id>> sources, references, hypotheses;
+  for (const Example& example : examples) {
+    sources.push_back(example.source);
+    references.push_back(example.target);
+  }
+  DecodeOptions best = options;
+  best.n_best = 1;
+  for (auto& decoded : translate(model, sources, best, batch))
+    hypotheses.push_back(std::move(decoded.at(0).tokens));
+  return bleu(hypotheses, references);
+}
+
 }  // namespace lookback

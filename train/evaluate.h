@@ -69,4 +69,8 @@ std::vector<std::vector<Decoded>> translate(const EncoderDecoder& model,
 double bleu(const std::vector<std::vector<Id>>& hypotheses,
             const std::vector<std::vector<Id>>& references);
 
+/// Of the best translations by `options`, against the examples' targets.
+double bleu(const EncoderDecoder& model, const std::vector<Example>& examples,
+            const DecodeOptions& options, int64_t batch = 64);
+
 }  // namespace lookback

@@ -62,13 +62,7 @@ Recipe read_all(const Config& config, Config& resolved) {
   Recipe recipe;
   Section root(config, resolved);
   recipe.name = "model";
-  root.read("name", recipe.name);
-  if (recipe.name.empty() || recipe.name.find_first_of("/\\") != std::string::npos ||
-      recipe.name[0] == '.')
-    root.refuse("name", format("must be usable as a folder's name, but is \"{}\"", recipe.name));
-  if (std::any_of(recipe.name.begin(), recipe.name.end(),
-                  [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-    root.refuse("name", "must be usable as a folder's name, but holds a control character");
+  read_name(root, recipe.name);
   root.read("seed", recipe.seed);
   Section data = root.section("data");
   recipe.data = read_data(data);
@@ -81,6 +75,14 @@ Recipe read_all(const Config& config, Config& resolved) {
 }
 
 }  // namespace
+
+void read_name(Section& root, std::string& name) {
+  root.read("name", name);
+  if (name.empty() || name.find_first_of("/\\") != std::string::npos || name[0] == '.')
+    root.refuse("name", format("must be usable as a folder's name, but is \"{}\"", name));
+  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    root.refuse("name", "must be usable as a folder's name, but holds a control character");
+}
 
 int TrainOptions::thread_count() const {
   return threads > 0 ? static_cast<int>(threads) : available_cores();

@@ -44,6 +44,9 @@ struct Recipe {
   Config resolved;  ///< every key with its value, defaults included
 };
 
+/// Reads `name`, of which a folder is called: no path, no hidden file, no control character.
+void read_name(Section& root, std::string& name);
+
 /// Reads a configuration. UserError, with its place, for the first thing that is wrong in it.
 Recipe read_recipe(const Config& config);
 
