@@ -1,5 +1,7 @@
 #include "study/explain.h"
 
+#include <algorithm>
+
 #include "cli/cli.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -45,6 +47,18 @@ std::vector<int64_t> known_causes(const LoadedModel& model, const std::vector<Id
   const auto* data = std::get_if<TaskDataOptions>(&model.recipe.data);
   if (!data) return {};
   return data->task->causes({source, said}).value_or(std::vector<int64_t>());
+}
+
+/// Whether two models are one: every parameter equal.
+bool same_weights(const Module& a, const Module& b) {
+  std::vector<Module::Named> of_a = a.parameters(), of_b = b.parameters();
+  if (of_a.size() != of_b.size()) return false;
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    const Tensor &x = of_a[i].variable.value(), &y = of_b[i].variable.value();
+    if (x.shape() != y.shape() || !std::equal(x.values().begin(), x.values().end(), y.data()))
+      return false;
+  }
+  return true;
 }
 
 std::string weight_figure(const Explanation& e, const TokenNames& names, const std::string& model) {
@@ -110,6 +124,9 @@ int explain(const Words& words) {
     models.push_back(load_model(path));
     if (!(models.back().source == models[0].source && models.back().target == models[0].target))
       fail_user("explain: {}: has other vocabularies than {}", path, options.model);
+    if (models.size() > 1 && same_weights(*models.back().model, *models[0].model))
+      fail_user("explain: --also {}: is the same model as {}; give one trained from another seed",
+                path, options.model);
   }
   std::vector<Id> source = read_side("--input", options.input, models[0].source), target;
   if (!options.target.empty()) target = read_side("--target", options.target, models[0].target);
@@ -124,12 +141,17 @@ int explain(const Words& words) {
     if (target.empty())
       target = std::vector<Id>(seeds[0].target.begin(), seeds[0].target.end() - 1);
   }
+  for (size_t i = 1; i < seeds.size(); ++i)
+    if (seeds[i].weights.empty() != seeds[0].weights.empty())
+      fail_user("explain: --also {}: {} attention, unlike {}", paths[i],
+                seeds[i].weights.empty() ? "has no" : "has", options.model);
   WeightVerdict verdict = judge_weights(seeds, known_causes(models[0], source, target));
   TokenNames names{models[0].source, models[0].target};
   Page page = explanation_page(seeds, verdict, names, command_of(options));
+  std::string figure;  // before anything is written: a model without attention has none
+  if (!options.figure.empty()) figure = weight_figure(seeds[0], names, options.model);
   if (!options.report.empty()) write_file(options.report, html(page));
-  if (!options.figure.empty())
-    write_file(options.figure, weight_figure(seeds[0], names, options.model));
+  if (!options.figure.empty()) write_file(options.figure, figure);
   if (options.json) {
     Json explained = Json::array();
     for (size_t i = 0; i < seeds.size(); ++i) explained.push_back(json_of(seeds[i], models[i]));

@@ -56,14 +56,20 @@ std::vector<Example> make_examples(const Options& options,
   return make_task_dataset(data, 1, {})->held_out(split);
 }
 
-/// Both files or none.
+/// Both files or none: where the second cannot be written, the first is what it was.
 void write_pair(const std::string& prefix, const std::string& source, const std::string& target) {
-  write_file(prefix + ".source", source);
+  std::string path = prefix + ".source";
+  std::optional<std::string> before;
+  if (std::filesystem::exists(path)) before = read_file(path);
+  write_file(path, source);
   try {
     write_file(prefix + ".target", target);
   } catch (...) {
     std::error_code ignored;
-    std::filesystem::remove(prefix + ".source", ignored);
+    if (before)
+      write_file(path, *before);
+    else
+      std::filesystem::remove(path, ignored);
     throw;
   }
 }

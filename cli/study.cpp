@@ -23,6 +23,7 @@ std::string command_of(const Options& options, const std::string& folder) {
   if (options.form.full) text += " --full";
   if (options.form.seeds > 0) text += format(" --seeds {}", options.form.seeds);
   for (const std::string& setting : options.form.settings) text += " --set " + quoted(setting);
+  if (options.overwrite) text += " --overwrite";
   return text + " --run " + quoted(folder);
 }
 
@@ -132,6 +133,8 @@ int study(const Words& words) {
   arguments.threads();
   if (!arguments.parse(words)) return 0;
 
+  if (options.list && options.json)
+    fail_user("study: --list and --json contradict each other; give one of them");
   StudyPlan plan = read_study(Config::from_file(options.study), options.form);
   if (options.list) {
     print(list_of(plan));

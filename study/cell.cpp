@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "core/files.h"
+#include "study/learning_curve.h"
 #include "study/source_gradients.h"
+#include "study/test_data.h"
 #include "train/checkpoint.h"
 
 namespace lookback {
@@ -91,49 +93,33 @@ std::string first_difference(const std::string& before, const std::string& now) 
 /// The result of a cell that is finished; none where it is to be trained, or only measured, anew.
 std::optional<CellResult> finished(const StudyCell& cell, const std::string& path, bool overwrite) {
   if (!fs::exists(path)) return {};
-  Json json = parse_json(read_file(path), path), asked = identity(cell);
+  Json asked = identity(cell);
   try {
+    Json json = Json::parse(read_file(path));
     const std::string& before = json.at("of").at("config").get_ref<const std::string&>();
     const std::string& now = asked.at("config").get_ref<const std::string&>();
     if (before != now) {
       if (overwrite) return {};
       fail_user(
-          "{}: the study has changed since this cell was trained ({}); give another --run, or "
+          "{}: the study has changed since this model was trained ({}); give another --run, or "
           "--overwrite to train it anew",
           path, first_difference(before, now));
     }
     if (json.at("of").at("test") != asked.at("test")) return {};
     return result_of(json.at("result"));
   } catch (const Json::exception&) {
-    fail_user("{}: is no result of a study's cell; remove it to train the cell anew", path);
+    if (overwrite) return {};
+    fail_user("{}: is damaged; --overwrite measures the trained model anew", path);
   }
 }
 
-/// The task that also has the sentences that are longer, or shorter, than the trained ones.
-TaskDataOptions test_data(const LoadedModel& trained, std::vector<int64_t> lengths,
-                          const std::string& model_path) {
-  const Config* data = trained.config.find("data");
-  const Config* task = data ? data->find("task") : nullptr;
-  std::vector<std::string> wider;
-  auto [low, high] = std::minmax_element(lengths.begin(), lengths.end());
-  const TaskDataOptions& own = std::get<TaskDataOptions>(trained.recipe.data);
-  if (task && task->find("min_length") && *low < own.task->min_length())
-    wider.push_back(format("data.task.min_length={}", *low));
-  if (task && task->find("max_length") && *high > own.task->max_length())
-    wider.push_back(format("data.task.max_length={}", *high));
-  if (wider.empty()) return own;
-  return std::get<TaskDataOptions>(load_model(model_path, wider).recipe.data);
+std::string checkpoint_of(const StudyCell& cell, const CellRun& run) {
+  return run.folder + "/" + cell.test.checkpoint + ".safetensors";
 }
 
-void measure_gradients(const StudyCell& cell, const LoadedModel& trained, const std::string& path,
-                       CellResult& result) {
-  if (!std::holds_alternative<TaskDataOptions>(trained.recipe.data))
-    fail_user("test.gradient_length: is for made-up tasks; the data are text");
-  std::vector<int64_t> length = {cell.test.gradient_length};
+void measure_gradients(const StudyCell& cell, const LoadedModel& trained, CellResult& result) {
   std::vector<Example> examples =
-      test_examples(test_data(trained, length, path), length, cell.test.gradient_examples);
-  if (examples.empty())
-    fail_user("test.gradient_length: the task has no sources of length {}", length[0]);
+      test_examples(*cell.test_data, {cell.test.gradient_length}, cell.test.gradient_examples);
   std::unique_ptr<EncoderDecoder> fresh =
       cell.recipe.model(trained.source.size(), trained.target.size());
   fresh->initialize(cell.recipe.seed);
@@ -141,32 +127,71 @@ void measure_gradients(const StudyCell& cell, const LoadedModel& trained, const 
   result.gradients.end = last_output_gradients(*trained.model, examples);
 }
 
-CellResult measure(const StudyCell& cell, const std::string& path, const TrainResult& training) {
-  LoadedModel trained = load_model(path);
+/// Nothing where it was told to stop.
+std::optional<CellResult> measure(const StudyCell& cell, const CellRun& run,
+                                  const TrainResult& training) {
+  auto stopped = [&] { return run.stop && run.stop->load(); };
+  LoadedModel trained = load_model(checkpoint_of(cell, run));
   std::unique_ptr<Dataset> data =
       make_dataset(trained.recipe.data, trained.recipe.seed, trained.recipe.train.batch,
                    trained.source, trained.target);
   const auto* task = std::get_if<TaskDataOptions>(&trained.recipe.data);
   CellResult result{.parameters = trained.model->parameter_count(),
                     .steps = training.step,
-                    .seconds = training.seconds,
+                    .seconds = read_learning_curve(run.folder).seconds,
                     .longest = task ? task->task->max_length() : 0,
                     .held_out = {},
                     .by_length = {},
                     .gradients = {}};
   const std::vector<Example>& own = data->held_out(measured_split(trained.recipe.data));
   result.held_out = evaluate(*trained.model, own, {.bucket = task ? int64_t{1} : cell.test.bucket});
-  result.by_length = result.held_out.by_length;
-  if (!cell.test.lengths.empty()) {
-    if (!task) fail_user("test.lengths: is for made-up tasks; for text give test.bucket");
-    std::vector<Example> examples = test_examples(test_data(trained, cell.test.lengths, path),
-                                                  cell.test.lengths, cell.test.examples);
-    result.by_length = evaluate(*trained.model, examples, {.bucket = 1}).by_length;
-  }
   if (!std::isfinite(result.held_out.all.nll)) fail("the trained model's nll is not finite");
+  if (cell.test.lengths.empty()) result.by_length = result.held_out.by_length;
+  for (int64_t length : cell.test.lengths) {
+    if (stopped()) return {};
+    std::vector<Example> examples = test_examples(*cell.test_data, {length}, cell.test.examples);
+    for (const Evaluation::Length& row : evaluate(*trained.model, examples).by_length)
+      result.by_length.push_back(row);
+  }
+  if (stopped()) return {};
   if (cell.test.bleu) result.bleu = bleu(*trained.model, own, trained.recipe.decode);
-  if (cell.test.gradient_length > 0) measure_gradients(cell, trained, path, result);
+  if (cell.test.gradient_length > 0) measure_gradients(cell, trained, result);
   return result;
+}
+
+/// Before the first step: a sentence of the test that the model's positions do not reach.
+void check_positions(const StudyCell& cell) {
+  if (!cell.test_data) return;
+  const Task& task = *cell.test_data->task;
+  PositionLimits limits = position_limits(
+      *cell.recipe.model(task.source_vocabulary().size(), task.target_vocabulary().size()));
+  if (!limits.any()) return;
+  std::vector<int64_t> lengths = cell.test.lengths;
+  if (cell.test.gradient_length > 0) lengths.push_back(cell.test.gradient_length);
+  for (const Example& example : test_examples(*cell.test_data, lengths, cell.test.examples))
+    if (std::optional<TooLong> problem = too_long(example, limits))
+      fail_user("test: {} of length {} has {}",
+                problem->source ? "a source" : "the target of a source", example.source.size(),
+                problem->text);
+}
+
+/// How to go on in a folder that may hold something. UserError where that is not possible and
+/// nothing may be replaced.
+TrainRun::Start start_of(const StudyCell& cell, const CellRun& run) {
+  auto has = [&](const char* name) { return fs::exists(run.folder + "/" + name); };
+  bool same =
+      has("config.yaml") && read_file(run.folder + "/config.yaml") == cell.recipe.resolved.yaml();
+  // What a finished run leaves behind is a model; without it there is nothing to measure.
+  bool whole = has("state.safetensors") &&
+               (has((cell.test.checkpoint + ".safetensors").c_str()) || !has("best.safetensors"));
+  if (same && whole) return TrainRun::Start::kResume;
+  bool holds_run = has("config.yaml") || has("best.safetensors") || has("last.safetensors");
+  if (!holds_run) return TrainRun::Start::kFresh;
+  if (!run.overwrite)
+    fail_user("{}: {}; --overwrite trains this model anew", run.folder,
+              same ? "files of the run are missing"
+                   : "holds a run of another configuration (the study has changed since)");
+  return TrainRun::Start::kOverwrite;
 }
 
 }  // namespace
@@ -187,31 +212,31 @@ double CellResult::half_right_length() const {
   return at(by_length.size() - 1);
 }
 
+void check_cell(const StudyCell& cell, const CellRun& run) {
+  if (finished(cell, run.folder + "/result.json", run.overwrite)) return;
+  start_of(cell, run);
+  check_positions(cell);
+}
+
 CellOutcome run_cell(const StudyCell& cell, const CellRun& run) {
   std::string result_path = run.folder + "/result.json";
   if (std::optional<CellResult> kept = finished(cell, result_path, run.overwrite))
     return {.result = *kept, .interrupted = false, .kept = true};
   TrainRun training;
   training.folder = run.folder;
+  training.start = start_of(cell, run);
   training.log_file = false;
   training.stop = run.stop;
   training.on_progress = run.on_progress;
-  // A folder is known to hold a run by its config, which is written after the first state.
-  std::string config_path = run.folder + "/config.yaml";
-  if (fs::exists(config_path))
-    training.start = run.overwrite && read_file(config_path) != cell.recipe.resolved.yaml()
-                         ? TrainRun::Start::kOverwrite
-                         : TrainRun::Start::kResume;
   std::error_code ignored;  // an older result must not outlive its model
   fs::remove(result_path, ignored);
   TrainResult trained = train(cell.recipe, training);
-  if (trained.interrupted) return {.result = {}, .interrupted = true};
-  // The time of the whole run, of which this process may have made the last part only.
-  CellResult result =
-      measure(cell, run.folder + "/" + cell.test.checkpoint + ".safetensors", trained);
+  std::optional<CellResult> result;
+  if (!trained.interrupted) result = measure(cell, run, trained);
+  if (!result) return {.result = {}, .interrupted = true};
   write_file(result_path,
-             json_text({{"of", identity(cell)}, {"result", json_of(result)}}, 1) + "\n");
-  return {.result = std::move(result)};
+             json_text({{"of", identity(cell)}, {"result", json_of(*result)}}, 1) + "\n");
+  return {.result = std::move(*result)};
 }
 
 }  // namespace lookback

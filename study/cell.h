@@ -50,6 +50,8 @@ struct CellOutcome {
   bool interrupted = false;  ///< there is no result
   bool kept = false;         ///< it had been finished before
 };
+/// UserError for what would keep run_cell() from starting, before anything is trained or written.
+void check_cell(const StudyCell& cell, const CellRun& run);
 CellOutcome run_cell(const StudyCell& cell, const CellRun& run);
 
 }  // namespace lookback

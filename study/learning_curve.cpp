@@ -20,13 +20,15 @@ LearningCurve read_learning_curve(const std::string& run_folder) {
     auto number = [&](const char* key) {
       return line.contains(key) && line[key].is_number() ? line[key].get<double>() : std::nan("");
     };
+    std::string event =
+        line.contains("event") && line["event"].is_string() ? line["event"].get<std::string>() : "";
     double now = number("elapsed_s");
     if (now < elapsed) out.seconds += elapsed;  // a resumed run counts from 0 again
     if (std::isfinite(now)) elapsed = now;
-    if (line.value("event", "") == "train") {
+    if (event == "train") {
       out.train_step.push_back(number("step"));
       out.train_nll.push_back(number("nll"));
-    } else if (line.value("event", "") == "validate") {
+    } else if (event == "validate") {
       out.valid_step.push_back(number("step"));
       out.valid_nll.push_back(number("nll"));
       out.valid_sequence_accuracy.push_back(number("sequence_accuracy"));

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <set>
 
 #include "core/numbers.h"
+#include "core/random.h"
+#include "study/test_data.h"
 #include "train/evaluate.h"
 
 namespace lookback {
@@ -19,6 +22,22 @@ std::string absolute(const Config& path) {
 
 [[noreturn]] void refuse(const Config& at, const std::string& path, const std::string& text) {
   fail_user("{}: {}: {}", at.place(), path, text);
+}
+
+/// A configuration that others start from, as an absolute path.
+std::string base_of(const Config& value, const std::string& path) {
+  if (value.kind() != Config::Kind::kScalar) refuse(value, path, "must be a path");
+  std::string file = absolute(value);
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) refuse(value, path, format("{}: no such file", file));
+  return file;
+}
+
+/// Keys that a study gives each model itself.
+void check_key(const Config& at, const std::string& path, const std::string& key) {
+  if (key == "seed") refuse(at, path, "seed: belongs under the study's own `seeds`");
+  if (key == "name" || key == "train.threads")
+    refuse(at, path, key + ": is the study's own to give; every model runs on one thread");
 }
 
 /// Keys with their values, as they stand under `set` or under a choice.
@@ -34,11 +53,11 @@ Settings read_settings(const Config& map, const std::string& path) {
     refuse(map, path, "must be a map of keys to values, like {model.encoder.hidden: 32}");
   for (const auto& [key, value] : map.fields()) {
     if (key == "base") {
-      if (value.kind() != Config::Kind::kScalar) refuse(value, path + ".base", "must be a path");
-      out.base = absolute(value);
+      out.base = base_of(value, path + ".base");
     } else if (key.starts_with("test.")) {
       out.test.emplace_back(key.substr(5), value);
     } else {
+      check_key(value, path, key);
       out.recipe.emplace_back(key, value);
     }
   }
@@ -56,13 +75,26 @@ struct Axis {
 
 Axis read_axis(const std::string& name, const Config& value) {
   std::string path = "vary." + name;
+  if (name.empty()) refuse(value, "vary", "an axis needs a name");
+  // The columns of results.csv beside the axes.
+  for (const char* column : {"seed", "seeds", "parameters", "seconds", "examples", "tokens", "nll",
+                             "token_accuracy", "sequence_accuracy", "moment", "position",
+                             "distance", "gradient", "source_from", "source_to", "source_length"})
+    if (name == column)
+      refuse(value, path,
+             format("is a column of the results{}; call the axis something else",
+                    name == "seed" ? ", and seeds belong under `seeds`" : ""));
+  check_key(value, path, name);
   Axis axis{name, {}};
   if (value.kind() == Config::Kind::kList) {
     for (const Config& item : value.items()) {
       if (item.kind() != Config::Kind::kScalar)
         refuse(item, path, "a list holds plain values, which the key of that name takes");
       Settings settings;
-      settings.recipe.emplace_back(name, item);
+      if (name.starts_with("test."))
+        settings.test.emplace_back(name.substr(5), item);
+      else
+        settings.recipe.emplace_back(name, item);
       axis.choices.push_back({item.scalar(), settings});
     }
   } else if (value.kind() == Config::Kind::kMap) {
@@ -126,6 +158,8 @@ std::vector<Skip> read_skips(const Config& study, const std::vector<Axis>& axes,
       std::vector<Config> given =
           value.kind() == Config::Kind::kList ? value.items() : std::vector<Config>{value};
       for (const Config& label : given) {
+        if (label.kind() != Config::Kind::kScalar)
+          refuse(label, "skip", format("{}: must be a label or a list of labels", name));
         if (std::count(known.begin(), known.end(), label.scalar()) == 0)
           refuse(label, "skip", unknown_name("choice of " + name, label.scalar(), known));
         skip.labels[static_cast<size_t>(at - names.begin())].push_back(label.scalar());
@@ -173,7 +207,7 @@ std::vector<int64_t> read_lengths(Section& test, const Config* given) {
     span.read("step", step, range);
     for (int64_t n = from; n <= to; n += step) values.push_back(static_cast<double>(n));
     if (values.empty()) span.refuse("to", format("{} is below from, which is {}", to, from));
-  } else if (given && given->kind() != Config::Kind::kNone) {
+  } else {
     test.read("lengths", values, range);
   }
   std::vector<int64_t> lengths;
@@ -224,17 +258,26 @@ StudyShow read_show(Section show, const std::vector<Axis>& axes) {
   return o;
 }
 
-/// A label as a part of a folder's name.
+/// A label as a part of a folder's name. It follows from the label alone, so that a folder stays
+/// the label's own when choices come and go: where letters, digits and blanks do not say it all, a
+/// hash of the label stands behind them.
 std::string slug(const std::string& label) {
+  constexpr size_t kLongest = 60;
   std::string out;
-  for (char c : label) {
+  bool whole = !label.empty() && label.size() <= kLongest;
+  for (size_t i = 0; i < label.size() && out.size() < kLongest; ++i) {
+    char c = label[i];
+    bool blank = c == ' ' || (c == ',' && i + 1 < label.size() && label[i + 1] == ' ');
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_')
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      out += c;
     else if (!out.empty() && out.back() != '-')
       out += '-';
+    whole = whole && (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || blank);
   }
   while (!out.empty() && out.back() == '-') out.pop_back();
-  return out;
+  if (!whole || out.starts_with('.'))
+    out += format("{}{:08x}", out.empty() ? "" : "-", purpose(label) & 0xffffffff);
+  return out.starts_with('.') ? "_" + out : out;
 }
 
 /// Everything that one point of the grid, without its seed, is made from.
@@ -251,8 +294,7 @@ struct Grid {
     std::vector<std::string> choices;
     for (const Choice* choice : point) {
       choices.push_back(choice->label);
-      std::string part = slug(choice->label);
-      folder += part.empty() ? "" : part + "-";
+      folder += slug(choice->label) + "-";
       if (choice->settings.base.empty()) continue;
       if (from != base && from != choice->settings.base)
         fail_user("{}: vary: two axes give a base each, {} and {}", study.place(), from,
@@ -270,8 +312,13 @@ struct Grid {
     };
     lay(common);
     for (const Choice* choice : point) lay(choice->settings);
-    for (const std::string& setting : settings)
+    for (const std::string& setting : settings) {
+      for (const char* own : {"seed", "name", "train.threads"})
+        if (setting.starts_with(std::string(own) + "="))
+          fail_user("--set {}: is the study's own to give{}", own,
+                    std::string(own) == "seed" ? "; use --seeds" : "");
       (setting.starts_with("test.") ? test : config).set(setting);
+    }
     // A cell runs on one thread, beside others: its bits must not depend on how many there are.
     if (const Config* train = config.find("train"); !train || !train->find("shards"))
       config.set("train.shards=1");
@@ -280,17 +327,26 @@ struct Grid {
     Section root(test, read_back), section = root.section("test");
     StudyTest options = read_test(section, test.find("test"));
     refuse_unknown(test, read_back);
-    while (!folders.insert(folder).second) folder += "x-";  // two labels may look alike in ASCII
+    if (!folders.insert(folder).second)
+      fail_user("{}: vary: two combinations would have the folder {}; rename a choice",
+                study.place(), folder);
+    const Config* own_test = study.find("test");
+    std::optional<TaskDataOptions> data;
     for (uint64_t seed : seeds) {
       StudyCell cell{.folder = format("{}seed{}", folder, seed),
                      .choices = choices,
                      .seed = seed,
                      .config = config,
                      .recipe = {},
-                     .test = options};
+                     .test = options,
+                     .test_data = {}};
       cell.config.set(format("seed={}", seed));
       cell.config.set("train.threads=1");
       cell.recipe = read_recipe(cell.config);
+      if (!data)
+        data = test_data(cell.config, cell.recipe, options,
+                         own_test ? own_test->place() : study.place());
+      cell.test_data = data;
       cells.push_back(std::move(cell));
     }
   }
@@ -320,7 +376,11 @@ StudyPlan read_all(const Config& study, const std::vector<std::string>& settings
   root.read("title", plan.title);
   root.read("about", plan.about);
   std::string base;
+  if (const Config* given = study.find("base"); given && given->kind() != Config::Kind::kNone)
+    base_of(*given, "base");
   root.read_path("base", base);
+  // Known, so that a misspelt one is told from them.
+  for (const char* key : {"set", "vary", "skip"}) resolved.field(key);
   Grid grid{.study = study, .base = base, .settings = settings, .seeds = read_seeds(root, study)};
   if (const Config* common = study.find("set")) {
     resolved.field("set") = *common;
@@ -345,6 +405,10 @@ StudyPlan read_all(const Config& study, const std::vector<std::string>& settings
     grid.add(point, plan.cells);
   });
   if (plan.cells.empty()) root.refuse("skip", "leaves nothing of the grid");
+  bool bleu = std::any_of(plan.cells.begin(), plan.cells.end(),
+                          [](const StudyCell& cell) { return cell.test.bleu; });
+  if (plan.show.metric == "bleu" && !bleu)
+    root.refuse("test", "show.metric is bleu, which is measured with test.bleu: true alone");
   return plan;
 }
 

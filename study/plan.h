@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ struct StudyCell {
   Config config;  ///< as given to read_recipe
   Recipe recipe;
   StudyTest test;
+  std::optional<TaskDataOptions> test_data;  ///< what it is tested on; none for text
 
   std::string label() const;  ///< `copy, GRU fixed, seed 1`
 };

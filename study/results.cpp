@@ -19,7 +19,7 @@ std::string field(const std::string& text) {
 
 std::string line(const std::vector<std::string>& fields) {
   std::string out;
-  for (const std::string& text : fields) out += (out.empty() ? "" : ",") + field(text);
+  for (size_t i = 0; i < fields.size(); ++i) out += (i == 0 ? "" : ",") + field(fields[i]);
   return out + "\n";
 }
 

@@ -38,9 +38,16 @@ int64_t StudyResults::failed() const {
 }
 
 StudyResults run_study(const StudyPlan& plan, const StudyRun& run) {
-  make_folder(run.folder);
+  auto cell_run = [&](const StudyCell& cell) {
+    return CellRun{.folder = run.folder + "/cells/" + cell.folder,
+                   .overwrite = run.overwrite,
+                   .stop = run.stop};
+  };
   if (fs::exists(run.folder + "/config.yaml"))
     fail_user("{}: holds a training run; give another --run", run.folder);
+  // Whatever is wrong leaves the folder, and older results in it, as they are.
+  for (const StudyCell& cell : plan.cells) check_cell(cell, cell_run(cell));
+  make_folder(run.folder);
   FolderLock lock(run.folder, "running a study");
   make_folder(run.folder + "/cells");
   write_file(run.folder + "/study.yaml", plan.resolved.yaml());
@@ -57,9 +64,7 @@ StudyResults run_study(const StudyPlan& plan, const StudyRun& run) {
   parallel_tasks(cells, [&](int64_t i) {
     if (run.stop && run.stop->load()) return;
     StudyResults::Entry& entry = out.entries[static_cast<size_t>(i)];
-    CellRun cell{.folder = run.folder + "/cells/" + entry.cell->folder,
-                 .overwrite = run.overwrite,
-                 .stop = run.stop};
+    CellRun cell = cell_run(*entry.cell);
     if (run.watch.on_progress)
       cell.on_progress = [&](const Progress& progress) {
         std::lock_guard one_at_a_time(telling);

@@ -121,11 +121,18 @@ class Writer {
   bool in_panel(const StudyPoint& point, const std::string& panel) const {
     return panel.empty() || choice_of(plan_, point.choices, plan_.show.panels) == panel;
   }
+  /// Panels whose names look alike in ASCII are numbered.
   std::string with_panel(const std::string& name, const std::string& panel) const {
     if (panel.empty()) return name;
-    std::string slug;
-    for (char c : panel) slug += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    return name + "_" + slug;
+    std::string out = name + "_";
+    for (char c : panel) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    auto taken = [&](const std::string& wanted) {
+      return std::any_of(out_.figures.begin(), out_.figures.end(),
+                         [&](const auto& figure) { return figure.first == wanted; });
+    };
+    std::string unique = out;
+    for (int i = 2; taken(unique); ++i) unique = format("{}_{}", out, i);
+    return unique;
   }
   std::vector<std::string> left_out_of_names(const std::string& more = "") const {
     return {plan_.show.panels, more};
@@ -350,11 +357,14 @@ StudyReport make_report(const StudyPlan& plan, const StudyResults& results,
 
 void write_report(const StudyPlan& plan, const StudyResults& results, const StudyReport& report,
                   const std::string& folder) {
+  // What an older form of the study left must not stand beside the new numbers.
+  std::error_code error;
+  std::filesystem::remove(folder + "/gradients.csv", error);
+  std::filesystem::remove_all(folder + "/figures", error);
   write_file(folder + "/results.csv", results_csv(plan, results));
   write_file(folder + "/means.csv", means_csv(plan, results));
   if (std::string gradients = gradients_csv(plan, results); !gradients.empty())
     write_file(folder + "/gradients.csv", gradients);
-  std::error_code error;
   std::filesystem::create_directories(folder + "/figures", error);
   if (error) fail_user("{}/figures: cannot be made: {}", folder, error.message());
   for (const auto& [name, figure] : report.figures)

@@ -29,6 +29,8 @@ RunFolder::RunFolder(const std::string& path, TrainRun::Start start) : path_(pat
     fail_user(
         "{}: holds a run already; give --resume to go on with it, --overwrite to replace it, or another --run",
         path);
+  if (fs::exists(file("study.yaml"), error))
+    fail_user("{}: holds a study; give another --run", path);
   if (start == TrainRun::Start::kResume && !fs::exists(file("state.safetensors"), error))
     fail_user(
         "{}: holds no state to resume from (no state.safetensors); train without --resume first",

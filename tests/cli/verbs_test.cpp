@@ -308,5 +308,11 @@ TEST_F(CommandLineTest, AReaderThatLeavesIsNoError) {
   EXPECT_EQ(read("code"), "0\n");
 }
 
+TEST_F(CommandLineTest, GenerateLeavesAnOlderFileWhereTheOtherCannotBeWritten) {
+  Outcome outcome = shell("mkdir x.target; echo old > x.source; \"$L\" generate copy --output x");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(read("x.source"), "old\n");
+}
+
 }  // namespace
 }  // namespace lookback

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "support/text_folder.h"
@@ -70,11 +71,70 @@ test: {lengths: {from: 2, to: 6, step: 2}, examples: 3}
   for (const StudyCell& cell : plan.cells) EXPECT_TRUE(folders.insert(cell.folder).second);
 }
 
-TEST_F(StudyPlanTest, LabelsThatLookAlikeHaveFoldersOfTheirOwn) {
-  StudyPlan plan = read(
-      "base: base.yaml\nvary: {m: {A: {}, 'a!': {train.steps: 2}, '模型': {train.steps: 3}}}\nseeds: 1\n");
-  EXPECT_NE(plan.cells[0].folder, plan.cells[1].folder);
-  EXPECT_NE(plan.cells[1].folder, plan.cells[2].folder);
+TEST_F(StudyPlanTest, AFolderFollowsFromItsLabelsAlone) {
+  auto folders = [&](const std::string& choices) {
+    std::map<std::string, std::string> out;
+    for (const StudyCell& cell :
+         read("base: base.yaml\nvary: {m: {" + choices + "}}\nseeds: 1\n").cells)
+      out[cell.choices[0]] = cell.folder;
+    return out;
+  };
+  auto few = folders("A: {}, 'a!': {}, '模型': {}, '注意': {}");
+  EXPECT_EQ(std::set<std::string>({few["A"], few["a!"], few["模型"], few["注意"]}).size(), 4u);
+  auto more =
+      folders("'固定': {}, '注意': {}, A: {}, '模型': {}, '" + std::string(300, 'x') + "': {}");
+  for (const char* label : {"A", "模型", "注意"}) EXPECT_EQ(few[label], more[label]);
+  for (const auto& [label, name] : more) EXPECT_LT(name.size(), 100u);
+  EXPECT_NE(refusal("base: base.yaml\nvary: {m: {'a b': {}, 'a, b': {}}}\nseeds: 1\n")
+                .find("rename a choice"),
+            std::string::npos);
+}
+
+TEST_F(StudyPlanTest, ATestMayVaryToo) {
+  StudyPlan plan = read("base: base.yaml\nvary: {test.examples: [2, 3]}\nseeds: 1\n");
+  ASSERT_EQ(plan.cells.size(), 2u);
+  EXPECT_EQ(plan.cells[1].test.examples, 3);
+}
+
+TEST_F(StudyPlanTest, WhatATaskHasNotIsRefusedBeforeItCostsAnything) {
+  auto with = [&](const std::string& task, const std::string& test) {
+    return "base: base.yaml\nseeds: 1\nset: {data.task: {" + task +
+           "}}\nvary: {m: {a: {}}}\ntest: {" + test + "}\n";
+  };
+  // Shorter lengths than a task has are left out.
+  StudyPlan plan = read(with("type: copy_token, max_length: 4", "lengths: [1, 2, 3]"));
+  EXPECT_EQ(plan.cells[0].test_data->task->min_length(), 2);
+  expect_refused(with("type: copy_token, max_length: 4", "lengths: [2, 8]"),
+                 "study.yaml:5: test: the vocabulary of copy_token");
+  expect_refused(with("type: dates", "lengths: [1, 50]"), "has no sources of any of these lengths");
+  expect_refused(with("type: recall", "gradient_length: 7"), "has no sources of length 7");
+  folder.write("text.yaml",
+               "data: {corpus: {train: {source: a, target: b}, valid: {source: a, target: b}}}\n"
+               "train: {steps: 1}\n");
+  for (const char* test : {"lengths: [3]", "gradient_length: 3"})
+    expect_refused(
+        std::string("base: text.yaml\nseeds: 1\nvary: {m: {a: {}}}\ntest: {") + test + "}\n",
+        "is for made-up tasks");
+  expect_refused("base: base.yaml\nseeds: 1\nvary: {m: {a: {}}}\nshow: {metric: bleu}\n",
+                 "test.bleu: true");
+}
+
+TEST_F(StudyPlanTest, WhatAStudyGivesItselfIsRefused) {
+  const std::string good = "base: base.yaml\nseeds: 1\nvary: {m: {a: {}}}\n";
+  expect_refused(good + "set: {seed: 3}\n", "belongs under the study's own `seeds`");
+  expect_refused("base: base.yaml\nvary: {m: {a: {seed: 3}}}\n", "belongs under");
+  expect_refused("base: base.yaml\nvary: {seed: [1, 2]}\n", "seeds belong under `seeds`");
+  expect_refused("base: base.yaml\nvary: {nll: {a: {}}}\n", "is a column of the results");
+  expect_refused("base: base.yaml\nvary: {'': {a: {}}}\n", "an axis needs a name");
+  expect_refused("base: base.yaml\nvary: {train.threads: [1, 2]}\n", "every model runs on one");
+  for (const char* setting : {"seed=3", "name=x", "train.threads=2"})
+    EXPECT_NE(refusal(good, {.settings = {setting}}).find("the study's own to give"),
+              std::string::npos);
+  expect_refused("base: base.yaml\nvari: {m: {a: {}}}\n", "did you mean \"vary\"?");
+  expect_refused(good + "skipp: []\n", "did you mean \"skip\"?");
+  expect_refused(good + "test: {lenghts: [1]}\n", "did you mean \"lengths\"?");
+  expect_refused(good + "skip: [{m: {a: 1}}]\n", "must be a label or a list of labels");
+  expect_refused("base: gone.yaml\nvary: {m: {a: {}}}\n", "study.yaml:1: base: ");
 }
 
 TEST_F(StudyPlanTest, AChoiceMayTestOtherwiseAndTheCommandLineHasTheLastWord) {
@@ -110,7 +170,6 @@ TEST_F(StudyPlanTest, MistakesAreNamedWithTheirPlace) {
   expect_refused("base: base.yaml\nseeds: [1, 1]\nvary: {m: {a: {}}}\n", "1 stands there twice");
   expect_refused("base: base.yaml\nseeds: [1.5]\nvary: {m: {a: {}}}\n", "1.5 is no whole number");
   expect_refused("seeds: 1\nvary: {m: {a: {}}}\n", "base: is missing");
-  expect_refused("base: gone.yaml\nvary: {m: {a: {}}}\n", "gone.yaml");
   expect_refused(good + "vary: {m: {a: {}}}\nteste: {examples: 3}\n",
                  "study.yaml:4: teste: unknown key; did you mean \"test\"?");
   expect_refused(good + "vary: {m: {a: {}}}\ntest: {exampels: 3}\n", "did you mean \"examples\"?");

@@ -137,18 +137,92 @@ TEST_F(StudyTestRun, ACellThatFailsIsNamedAndTheOthersGoOn) {
   EXPECT_EQ(run(p, "out").kept, 2);
 }
 
-TEST_F(StudyTestRun, AChangedConfigurationIsRefusedUnlessOverwritten) {
-  run(plan("", 1), "out");
+TEST_F(StudyTestRun, AChangedConfigurationIsRefusedAndNothingIsLost) {
+  StudyPlan first = plan("", 1);
+  StudyResults results = run(first, "out");
+  write_report(first, results, make_report(first, results, folder.path("out"), "again"),
+               folder.path("out"));
+  std::string before = read_file(folder.path("out/results.csv"));
   folder.write("base.yaml", read_file(folder.path("base.yaml")) + "decode: {beam: 3}\n");
   StudyPlan changed = plan("", 1);
-  StudyResults refused = run(changed, "out");
-  EXPECT_EQ(refused.failed(), 2);
-  EXPECT_NE(refused.entries[0].failure.find("beam: 3"), std::string::npos)
-      << refused.entries[0].failure;
+  std::string refusal = user_error([&] { run(changed, "out"); });
+  EXPECT_NE(refusal.find("beam: 3"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("--overwrite"), std::string::npos) << refusal;
+  EXPECT_EQ(read_file(folder.path("out/results.csv")), before);
+  EXPECT_EQ(read_file(folder.path("out/study.yaml")), first.resolved.yaml());
   StudyResults again =
       run_study(changed, {.folder = folder.path("out"), .jobs = 1, .overwrite = true});
   EXPECT_EQ(again.finished(), 2);
   EXPECT_EQ(again.kept, 0);
+}
+
+TEST_F(StudyTestRun, ADamagedCellIsNamedAndOverwriteMendsIt) {
+  StudyPlan p = plan("", 1);
+  StudyResults whole = run(p, "out");
+  const std::string cell = folder.path("out/cells/fixed-seed1/");
+  auto broken = [&](const char* what, auto&& damage) {
+    SCOPED_TRACE(what);
+    damage();
+    EXPECT_NE(user_error([&] { run(p, "out"); }).find("--overwrite"), std::string::npos);
+    StudyResults mended =
+        run_study(p, {.folder = folder.path("out"), .jobs = 1, .overwrite = true});
+    ASSERT_EQ(mended.finished(), 2);
+    EXPECT_EQ(mended.entries[0].result->held_out.all.nll,
+              whole.entries[0].result->held_out.all.nll);
+  };
+  auto gone = [&](const char* name) { std::filesystem::remove(cell + name); };
+  broken("half a result", [&] { write_file(cell + "result.json", "{\"of\": {"); });
+  broken("another result", [&] { write_file(cell + "result.json", "[1]"); });
+  broken("no state", [&] { gone("result.json"), gone("state.safetensors"); });
+  broken("no config", [&] { gone("result.json"), gone("config.yaml"); });
+  broken("no model", [&] { gone("result.json"), gone("last.safetensors"); });
+}
+
+TEST_F(StudyTestRun, AnOlderFormLeavesNothingBesideTheNewOne) {
+  StudyPlan p = plan("", 1);
+  StudyResults results = run(p, "out");
+  write_report(p, results, make_report(p, results, folder.path("out"), ""), folder.path("out"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/gradients.csv")));
+  StudyPlan other = read_study(Config::from_file(folder.path("study.yaml")),
+                               {.settings = {"test.gradient_length=0"}});
+  results = run(other, "out");
+  write_report(other, results, make_report(other, results, folder.path("out"), ""),
+               folder.path("out"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out/gradients.csv")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out/figures/gradient_before.svg")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/figures/by_length.svg")));
+}
+
+TEST_F(StudyTestRun, PositionsThatEndAreNamedBeforeTheFirstStep) {
+  StudyPlan p = read_study(Config::from_file(folder.write(
+      "t.yaml",
+      "base: base.yaml\nseeds: 1\ntest: {lengths: [4, 9]}\nvary: {m: {t: {model.encoder: {type: "
+      "transformer, width: 8, heads: 2, feed_forward: 8, layers: 1, positions: learned, "
+      "max_positions: 6}, model.decoder: {type: transformer, width: 8, heads: 2, feed_forward: 8, "
+      "layers: 1}}}}\n")));
+  std::string refusal = user_error([&] { run(p, "out"); });
+  EXPECT_NE(refusal.find("a source of length 9"), std::string::npos) << refusal;
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+}
+
+TEST_F(StudyTestRun, OddLabelsKeepTheirColumnsAndFigures) {
+  StudyPlan p = read_study(Config::from_file(folder.write(
+      "odd.yaml",
+      "base: base.yaml\nseeds: 1\ntest: {lengths: [2, 4], examples: 2}\nshow: {panels: "
+      "task}\nvary: {task: {日本: {}, 中国: {data.task.type: reverse}}, m: {'': {}, 'a,\"b': "
+      "{train.steps: 2}}}\n")));
+  StudyResults results = run(p, "out");
+  StudyReport report = make_report(p, results, folder.path("out"), "");
+  write_report(p, results, report, folder.path("out"));
+  std::string text = read_file(folder.path("out/results.csv"));
+  EXPECT_NE(text.find("\n日本,,1,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n日本,\"a,\"\"b\",1,"), std::string::npos) << text;
+  size_t drawn = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path("out/figures"))) {
+    (void)entry;
+    ++drawn;
+  }
+  EXPECT_EQ(drawn, report.figures.size());
 }
 
 TEST_F(StudyTestRun, AnotherTestMeasuresTheTrainedModelAnew) {
