@@ -9,166 +9,12 @@
 
 #include "core/numbers.h"
 #include "core/random.h"
+#include "study/axes.h"
 #include "study/test_data.h"
 #include "train/evaluate.h"
 
 namespace lookback {
 namespace {
-
-std::string absolute(const Config& path) {
-  const std::string& text = path.scalar();
-  return text.starts_with('/') || path.folder().empty() ? text : path.folder() + "/" + text;
-}
-
-[[noreturn]] void refuse(const Config& at, const std::string& path, const std::string& text) {
-  fail_user("{}: {}: {}", at.place(), path, text);
-}
-
-/// A configuration that others start from, as an absolute path.
-std::string base_of(const Config& value, const std::string& path) {
-  if (value.kind() != Config::Kind::kScalar) refuse(value, path, "must be a path");
-  std::string file = absolute(value);
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) refuse(value, path, format("{}: no such file", file));
-  return file;
-}
-
-/// Keys that a study gives each model itself.
-void check_key(const Config& at, const std::string& path, const std::string& key) {
-  if (key == "seed") refuse(at, path, "seed: belongs under the study's own `seeds`");
-  if (key == "name" || key == "train.threads")
-    refuse(at, path, key + ": is the study's own to give; every model runs on one thread");
-}
-
-/// Keys with their values, as they stand under `set` or under a choice.
-struct Settings {
-  std::string base;  ///< another configuration to start from; empty: the study's
-  std::vector<std::pair<std::string, Config>> recipe, test;
-};
-
-Settings read_settings(const Config& map, const std::string& path) {
-  Settings out;
-  if (map.kind() == Config::Kind::kNone) return out;
-  if (map.kind() != Config::Kind::kMap)
-    refuse(map, path, "must be a map of keys to values, like {model.encoder.hidden: 32}");
-  for (const auto& [key, value] : map.fields()) {
-    if (key == "base") {
-      out.base = base_of(value, path + ".base");
-    } else if (key.starts_with("test.")) {
-      out.test.emplace_back(key.substr(5), value);
-    } else {
-      check_key(value, path, key);
-      out.recipe.emplace_back(key, value);
-    }
-  }
-  return out;
-}
-
-struct Choice {
-  std::string label;
-  Settings settings;
-};
-struct Axis {
-  std::string name;
-  std::vector<Choice> choices;
-};
-
-Axis read_axis(const std::string& name, const Config& value) {
-  std::string path = "vary." + name;
-  if (name.empty()) refuse(value, "vary", "an axis needs a name");
-  // The columns of results.csv beside the axes.
-  for (const char* column : {"seed", "seeds", "parameters", "seconds", "examples", "tokens", "nll",
-                             "token_accuracy", "sequence_accuracy", "moment", "position",
-                             "distance", "gradient", "source_from", "source_to", "source_length"})
-    if (name == column)
-      refuse(value, path,
-             format("is a column of the results{}; call the axis something else",
-                    name == "seed" ? ", and seeds belong under `seeds`" : ""));
-  check_key(value, path, name);
-  Axis axis{name, {}};
-  if (value.kind() == Config::Kind::kList) {
-    for (const Config& item : value.items()) {
-      if (item.kind() != Config::Kind::kScalar)
-        refuse(item, path, "a list holds plain values, which the key of that name takes");
-      Settings settings;
-      if (name.starts_with("test."))
-        settings.test.emplace_back(name.substr(5), item);
-      else
-        settings.recipe.emplace_back(name, item);
-      axis.choices.push_back({item.scalar(), settings});
-    }
-  } else if (value.kind() == Config::Kind::kMap) {
-    for (const auto& [label, settings] : value.fields())
-      axis.choices.push_back({label, read_settings(settings, path + "." + label)});
-  } else {
-    refuse(value, path,
-           "must be a map of choices, like {small: {model.encoder.hidden: 32}}, or, where its name "
-           "is a key, a list of values");
-  }
-  if (axis.choices.empty()) refuse(value, path, "has no choices, so the grid is empty");
-  std::set<std::string> seen;
-  for (const Choice& choice : axis.choices)
-    if (!seen.insert(choice.label).second)
-      refuse(value, path, format("\"{}\" stands there twice", choice.label));
-  return axis;
-}
-
-std::vector<Axis> read_axes(const Config& study, Config& resolved) {
-  const Config* vary = study.find("vary");
-  if (!vary || vary->kind() == Config::Kind::kNone)
-    refuse(study, "vary", "is missing; name what varies, like {model: {A: {...}, B: {...}}}");
-  if (vary->kind() != Config::Kind::kMap) refuse(*vary, "vary", "must be a map of axes");
-  if (vary->fields().empty()) refuse(*vary, "vary", "is empty, so the grid is empty");
-  resolved.field("vary") = *vary;
-  std::vector<Axis> axes;
-  for (const auto& [name, value] : vary->fields()) axes.push_back(read_axis(name, value));
-  return axes;
-}
-
-/// Combinations to leave out: a list of maps from axis to a label, or a list of labels.
-struct Skip {
-  std::vector<std::vector<std::string>> labels;  ///< of each axis; none: any
-  bool matches(const std::vector<std::string>& choices) const {
-    for (size_t i = 0; i < choices.size(); ++i)
-      if (!labels[i].empty() && std::count(labels[i].begin(), labels[i].end(), choices[i]) == 0)
-        return false;
-    return true;
-  }
-};
-
-std::vector<Skip> read_skips(const Config& study, const std::vector<Axis>& axes, Config& resolved) {
-  std::vector<Skip> skips;
-  const Config* list = study.find("skip");
-  if (!list || list->kind() == Config::Kind::kNone) return skips;
-  if (list->kind() != Config::Kind::kList)
-    refuse(*list, "skip", "must be a list of maps from an axis to labels of it");
-  resolved.field("skip") = *list;
-  std::vector<std::string> names;
-  for (const Axis& axis : axes) names.push_back(axis.name);
-  for (const Config& item : list->items()) {
-    if (item.kind() != Config::Kind::kMap || item.fields().empty())
-      refuse(item, "skip", "must be a list of maps from an axis to labels of it");
-    Skip skip{.labels = std::vector<std::vector<std::string>>(axes.size())};
-    for (const auto& [name, value] : item.fields()) {
-      auto at = std::find(names.begin(), names.end(), name);
-      if (at == names.end()) refuse(value, "skip", unknown_name("axis", name, names));
-      const Axis& axis = axes[static_cast<size_t>(at - names.begin())];
-      std::vector<std::string> known;
-      for (const Choice& choice : axis.choices) known.push_back(choice.label);
-      std::vector<Config> given =
-          value.kind() == Config::Kind::kList ? value.items() : std::vector<Config>{value};
-      for (const Config& label : given) {
-        if (label.kind() != Config::Kind::kScalar)
-          refuse(label, "skip", format("{}: must be a label or a list of labels", name));
-        if (std::count(known.begin(), known.end(), label.scalar()) == 0)
-          refuse(label, "skip", unknown_name("choice of " + name, label.scalar(), known));
-        skip.labels[static_cast<size_t>(at - names.begin())].push_back(label.scalar());
-      }
-    }
-    skips.push_back(skip);
-  }
-  return skips;
-}
 
 /// `seeds: 3` is 1, 2, 3.
 std::vector<uint64_t> read_seeds(Section& root, const Config& study) {
@@ -234,14 +80,14 @@ StudyTest read_test(Section& test, const Config* given) {
 }
 
 void check_axis(Section& show, const std::string& key, const std::string& name,
-                const std::vector<Axis>& axes) {
+                const std::vector<GridAxis>& axes) {
   std::vector<std::string> names;
-  for (const Axis& axis : axes) names.push_back(axis.name);
+  for (const GridAxis& axis : axes) names.push_back(axis.name);
   if (!name.empty() && std::count(names.begin(), names.end(), name) == 0)
     show.refuse(key, unknown_name("axis", name, names));
 }
 
-StudyShow read_show(Section show, const std::vector<Axis>& axes) {
+StudyShow read_show(Section show, const std::vector<GridAxis>& axes) {
   StudyShow o;
   std::vector<std::string> known = metric_names();
   known.push_back("bleu");
@@ -250,8 +96,8 @@ StudyShow read_show(Section show, const std::vector<Axis>& axes) {
   check_axis(show, "panels", o.panels, axes);
   show.read("across", o.across);
   check_axis(show, "across", o.across, axes);
-  for (const Axis& axis : axes)
-    for (const Choice& choice : axis.choices)
+  for (const GridAxis& axis : axes)
+    for (const AxisChoice& choice : axis.choices)
       if (axis.name == o.across && !parse_number(choice.label))
         show.refuse("across",
                     format("its choices must be numbers, and \"{}\" is none", choice.label));
@@ -289,10 +135,10 @@ struct Grid {
   Settings common = {};
   std::set<std::string> folders = {};
 
-  void add(const std::vector<const Choice*>& point, std::vector<StudyCell>& cells) {
+  void add(const std::vector<const AxisChoice*>& point, std::vector<StudyCell>& cells) {
     std::string from = base, folder;
     std::vector<std::string> choices;
-    for (const Choice* choice : point) {
+    for (const AxisChoice* choice : point) {
       choices.push_back(choice->label);
       folder += slug(choice->label) + "-";
       if (choice->settings.base.empty()) continue;
@@ -311,7 +157,7 @@ struct Grid {
       for (const auto& [key, value] : settings.test) test.set("test." + key, value);
     };
     lay(common);
-    for (const Choice* choice : point) lay(choice->settings);
+    for (const AxisChoice* choice : point) lay(choice->settings);
     for (const std::string& setting : settings) {
       for (const char* own : {"seed", "name", "train.threads"})
         if (setting.starts_with(std::string(own) + "="))
@@ -353,11 +199,11 @@ struct Grid {
 };
 
 /// All combinations, the last axis fastest.
-void for_each_point(const std::vector<Axis>& axes,
-                    const std::function<void(const std::vector<const Choice*>&)>& body) {
+void for_each_point(const std::vector<GridAxis>& axes,
+                    const std::function<void(const std::vector<const AxisChoice*>&)>& body) {
   std::vector<size_t> at(axes.size(), 0);
   for (;;) {
-    std::vector<const Choice*> point;
+    std::vector<const AxisChoice*> point;
     for (size_t i = 0; i < axes.size(); ++i) point.push_back(&axes[i].choices[at[i]]);
     body(point);
     size_t i = axes.size();
@@ -377,7 +223,7 @@ StudyPlan read_all(const Config& study, const std::vector<std::string>& settings
   root.read("about", plan.about);
   std::string base;
   if (const Config* given = study.find("base"); given && given->kind() != Config::Kind::kNone)
-    base_of(*given, "base");
+    read_base(*given, "base");
   root.read_path("base", base);
   // Known, so that a misspelt one is told from them.
   for (const char* key : {"set", "vary", "skip"}) resolved.field(key);
@@ -385,21 +231,22 @@ StudyPlan read_all(const Config& study, const std::vector<std::string>& settings
   if (const Config* common = study.find("set")) {
     resolved.field("set") = *common;
     grid.common = read_settings(*common, "set");
-    if (!grid.common.base.empty()) refuse(*common, "set.base", "belongs one level up, beside set");
+    if (!grid.common.base.empty())
+      refuse_at(*common, "set.base", "belongs one level up, beside set");
   }
-  std::vector<Axis> axes = read_axes(study, resolved);
+  std::vector<GridAxis> axes = read_axes(study, resolved);
   std::vector<Skip> skips = read_skips(study, axes, resolved);
   plan.show = read_show(root.section("show"), axes);
   Section test = root.section("test");
   read_test(test, study.find("test"));
-  for (const Axis& axis : axes) {
+  for (const GridAxis& axis : axes) {
     plan.axes.push_back({axis.name, {}});
-    for (const Choice& choice : axis.choices) plan.axes.back().labels.push_back(choice.label);
+    for (const AxisChoice& choice : axis.choices) plan.axes.back().labels.push_back(choice.label);
   }
   refuse_unknown(study, resolved);
-  for_each_point(axes, [&](const std::vector<const Choice*>& point) {
+  for_each_point(axes, [&](const std::vector<const AxisChoice*>& point) {
     std::vector<std::string> labels;
-    for (const Choice* choice : point) labels.push_back(choice->label);
+    for (const AxisChoice* choice : point) labels.push_back(choice->label);
     for (const Skip& skip : skips)
       if (skip.matches(labels)) return;
     grid.add(point, plan.cells);
