@@ -128,24 +128,25 @@ int explain(const Words& words) {
       fail_user("explain: --also {}: is the same model as {}; give one trained from another seed",
                 path, options.model);
   }
-  std::vector<Id> source = read_side("--input", options.input, models[0].source), target;
+  std::vector<Id> source = read_side("--input", options.input, models[0].source);
+  std::optional<std::vector<Id>> target;
   if (!options.target.empty()) target = read_side("--target", options.target, models[0].target);
   std::vector<Explanation> seeds;
   for (const LoadedModel& model : models) {
-    if (std::optional<TooLong> problem = too_long({source, target}, position_limits(*model.model)))
+    if (std::optional<TooLong> problem =
+            too_long({source, target.value_or(std::vector<Id>())}, position_limits(*model.model)))
       fail_user("explain: {}: {}", problem->source ? "--input" : "--target", problem->text);
     // The others explain what the first one said.
-    const std::vector<Id>* given = target.empty() ? nullptr : &target;
+    const std::vector<Id>* given = target ? &*target : nullptr;
     seeds.push_back(lookback::explain(*model.model, source, given));
     refuse_not_finite(seeds.back().log_probability, model.path);
-    if (target.empty())
-      target = std::vector<Id>(seeds[0].target.begin(), seeds[0].target.end() - 1);
+    if (!target) target = std::vector<Id>(seeds[0].target.begin(), seeds[0].target.end() - 1);
   }
   for (size_t i = 1; i < seeds.size(); ++i)
     if (seeds[i].weights.empty() != seeds[0].weights.empty())
       fail_user("explain: --also {}: {} attention, unlike {}", paths[i],
                 seeds[i].weights.empty() ? "has no" : "has", options.model);
-  WeightVerdict verdict = judge_weights(seeds, known_causes(models[0], source, target));
+  WeightVerdict verdict = judge_weights(seeds, known_causes(models[0], source, *target));
   TokenNames names{models[0].source, models[0].target};
   Page page = explanation_page(seeds, verdict, names, command_of(options));
   std::string figure;  // before anything is written: a model without attention has none

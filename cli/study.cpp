@@ -34,7 +34,8 @@ class Watch {
     return {.on_start =
                 [this](int64_t cells, int64_t jobs) {
                   cells_ = cells;
-                  log_info("{} to train, {} at a time", counted(cells, "model"), jobs);
+                  log_info("{}, {} at a time; finished ones are kept", counted(cells, "model"),
+                           jobs);
                 },
             .on_progress = [this](const StudyCell& cell, const Progress& p) { step(cell, p); },
             .on_cell = [this](const StudyResults::Entry& entry, int64_t done,
@@ -55,7 +56,7 @@ class Watch {
       const CellResult& r = *entry.result;
       log_info("[{}/{}] {}: nll {:.3f}, {:.1f}% exactly right, {}", done, cells,
                entry.cell->label(), r.held_out.all.nll, 100 * r.held_out.all.sequence_accuracy,
-               duration(r.seconds));
+               entry.kept ? "kept" : duration(r.seconds));
     }
     show();
   }

@@ -63,7 +63,7 @@ void print_text(const Json& all) {
     text += format("  {}  ->  {}\n\n", shown(task["example"]["source"]),
                    shown(task["example"]["target"]));
   }
-  print(text + "lookback generate TASK --set symbols=8 --examples 5 writes examples as text.\n");
+  print(text + "lookback generate copy --set symbols=8 --examples 5 writes examples as text.\n");
 }
 
 }  // namespace

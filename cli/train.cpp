@@ -57,7 +57,7 @@ void conclude(const Recipe& recipe, const TrainResult& result, const std::string
   if (result.best_step > 0)
     log_info("best {}: {:.4f} at step {}, kept in {}/best.safetensors", recipe.train.metric,
              result.best_metric, result.best_step, folder);
-  log_info("curves and attention: {}/report.html", folder);
+  log_info("its curves as a page: {}/report.html", folder);
   log_info("next:\n  {0} evaluate {1}\n  {0} translate {1} < SOURCE > TARGET", quoted(program()),
            quoted(folder));
 }

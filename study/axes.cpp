@@ -58,9 +58,10 @@ GridAxis read_axis(const std::string& name, const Config& value) {
   std::string path = "vary." + name;
   if (name.empty()) refuse_at(value, "vary", "an axis needs a name");
   // The columns of results.csv beside the axes.
-  for (const char* column : {"seed", "seeds", "parameters", "seconds", "examples", "tokens", "nll",
-                             "token_accuracy", "sequence_accuracy", "moment", "position",
-                             "distance", "gradient", "source_from", "source_to", "source_length"})
+  for (const char* column :
+       {"seed", "seeds", "parameters", "seconds", "examples", "tokens", "nll", "token_accuracy",
+        "sequence_accuracy", "moment", "position", "distance", "gradient", "steps", "bleu",
+        "half_right_length", "source_from", "source_to", "source_length"})
     if (name == column)
       refuse_at(value, path,
                 format("is a column of the results{}; call the axis something else",

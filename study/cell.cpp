@@ -24,10 +24,20 @@ Json json_of(const Measures& m) {
           {"sequence_accuracy", m.sequence_accuracy}};
 }
 
+/// JSON has no NaN: null stands for it.
+double number_of(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+std::vector<double> numbers_of(const Json& list) {
+  std::vector<double> out;
+  for (const Json& value : list) out.push_back(number_of(value));
+  return out;
+}
+
 Measures measures_of(const Json& json) {
   return {.examples = json.at("examples"),
           .tokens = json.at("tokens"),
-          .nll = json.at("nll"),
+          .nll = number_of(json.at("nll")),
           .token_accuracy = json.at("token_accuracy"),
           .sequence_accuracy = json.at("sequence_accuracy")};
 }
@@ -51,14 +61,15 @@ Json json_of(const CellResult& r) {
 }
 
 CellResult result_of(const Json& json) {
-  CellResult r{.parameters = json.at("parameters"),
-               .steps = json.at("steps"),
-               .seconds = json.at("seconds"),
-               .longest = json.at("longest"),
-               .held_out = {},
-               .by_length = {},
-               .bleu = json.at("bleu"),
-               .gradients = {json.at("gradients_start"), json.at("gradients_end")}};
+  CellResult r{
+      .parameters = json.at("parameters"),
+      .steps = json.at("steps"),
+      .seconds = json.at("seconds"),
+      .longest = json.at("longest"),
+      .held_out = {},
+      .by_length = {},
+      .bleu = json.at("bleu"),
+      .gradients = {numbers_of(json.at("gradients_start")), numbers_of(json.at("gradients_end"))}};
   r.held_out.all = measures_of(json.at("held_out"));
   for (const Json& row : json.at("by_length"))
     r.by_length.push_back({row.at("from"), row.at("to"), measures_of(row)});
@@ -181,10 +192,15 @@ TrainRun::Start start_of(const StudyCell& cell, const CellRun& run) {
   auto has = [&](const char* name) { return fs::exists(run.folder + "/" + name); };
   bool same =
       has("config.yaml") && read_file(run.folder + "/config.yaml") == cell.recipe.resolved.yaml();
-  // What a finished run leaves behind is a model; without it there is nothing to measure.
-  bool whole = has("state.safetensors") &&
-               (has((cell.test.checkpoint + ".safetensors").c_str()) || !has("best.safetensors"));
-  if (same && whole) return TrainRun::Start::kResume;
+  // A run writes its models first and its state last, so a state that is newer than a model had
+  // both; a kill between the two is gone on from.
+  auto time_of = [&](const char* name) { return fs::last_write_time(run.folder + "/" + name); };
+  auto newer_state = [&](const char* name) {
+    return has(name) && time_of("state.safetensors") >= time_of(name);
+  };
+  bool lost = has("state.safetensors") && !fs::exists(checkpoint_of(cell, run)) &&
+              (newer_state("best.safetensors") || newer_state("last.safetensors"));
+  if (same && has("state.safetensors") && !lost) return TrainRun::Start::kResume;
   bool holds_run = has("config.yaml") || has("best.safetensors") || has("last.safetensors");
   if (!holds_run) return TrainRun::Start::kFresh;
   if (!run.overwrite)
@@ -192,6 +208,16 @@ TrainRun::Start start_of(const StudyCell& cell, const CellRun& run) {
               same ? "files of the run are missing"
                    : "holds a run of another configuration (the study has changed since)");
   return TrainRun::Start::kOverwrite;
+}
+
+/// The files of the texts that a configuration names.
+void check_files(const StudyCell& cell) {
+  const auto* corpus = std::get_if<CorpusOptions>(&cell.recipe.data);
+  if (!corpus) return;
+  for (const TextPair* pair : {&corpus->train, &corpus->valid, &corpus->test})
+    for (const std::string& path : {pair->source, pair->target})
+      if (!path.empty() && !fs::exists(path))
+        fail_user("{}: no such file; {} needs it", path, cell.label());
 }
 
 }  // namespace
@@ -205,16 +231,23 @@ double CellResult::half_right_length() const {
   if (by_length.empty()) return std::numeric_limits<double>::quiet_NaN();
   auto at = [&](size_t i) { return static_cast<double>(by_length[i].from); };
   auto right = [&](size_t i) { return by_length[i].measures.sequence_accuracy; };
-  if (right(0) < 0.5) return at(0);
-  for (size_t i = 1; i < by_length.size(); ++i)
-    if (right(i) < 0.5)
-      return at(i - 1) + (right(i - 1) - 0.5) / (right(i - 1) - right(i)) * (at(i) - at(i - 1));
-  return at(by_length.size() - 1);
+  // From the end: the last length that is still half right.
+  for (size_t i = by_length.size(); i-- > 0;) {
+    if (right(i) < 0.5) continue;
+    if (i + 1 == by_length.size()) return at(i);
+    return at(i) + (right(i) - 0.5) / (right(i) - right(i + 1)) * (at(i + 1) - at(i));
+  }
+  return at(0);
+}
+
+bool CellResult::half_right_to_the_end() const {
+  return !by_length.empty() && by_length.back().measures.sequence_accuracy >= 0.5;
 }
 
 void check_cell(const StudyCell& cell, const CellRun& run) {
   if (finished(cell, run.folder + "/result.json", run.overwrite)) return;
   start_of(cell, run);
+  check_files(cell);
   check_positions(cell);
 }
 
@@ -232,7 +265,12 @@ CellOutcome run_cell(const StudyCell& cell, const CellRun& run) {
   fs::remove(result_path, ignored);
   TrainResult trained = train(cell.recipe, training);
   std::optional<CellResult> result;
-  if (!trained.interrupted) result = measure(cell, run, trained);
+  if (!trained.interrupted) {
+    if (!fs::exists(checkpoint_of(cell, run)))
+      fail_user("{}: the trained model is gone; remove the folder to train it anew",
+                checkpoint_of(cell, run));
+    result = measure(cell, run, trained);
+  }
   if (!result) return {.result = {}, .interrupted = true};
   write_file(result_path,
              json_text({{"of", identity(cell)}, {"result", json_of(*result)}}, 1) + "\n");

@@ -31,10 +31,11 @@ struct CellResult {
 
   /// `sequence_accuracy`, ..., `bleu`, of the own test set. NaN where it was not measured.
   double metric(const std::string& name) const;
-  /// The source length at which the share of sentences that are right falls through one half, on a
-  /// straight line between the lengths tested; where it never falls so far the longest length, and
-  /// where it is never above, the shortest. NaN without lengths.
+  /// The greatest source length at which one half of the sentences are right, on a straight line
+  /// between the lengths tested; the shortest where none has so many. NaN without lengths.
   double half_right_length() const;
+  /// Whether that is the longest length tested: the true one may be greater.
+  bool half_right_to_the_end() const;
 };
 
 /// Trains a cell in `folder`, which becomes a run folder (train/trainer.h), and measures its model. A cell that was interrupted goes on; one that is finished is read from its result.json.

@@ -40,6 +40,11 @@ struct Agreement {
 };
 Agreement agreement(const Grid& a, const Grid& b);
 
+/// |x| of every entry. Input x gradient may pull either way; what counts is how much.
+Grid magnitudes(Grid grid);
+/// The position of a row's largest entry.
+size_t largest(const std::vector<double>& row);
+
 /// The same over the end mark's row left out: what it looks at is a matter of its own.
 Grid without_end(const Grid& grid);
 

@@ -36,16 +36,15 @@ Grid by_row(Grid grid) {
 }
 
 TableBlock check_table(const WeightVerdict& verdict) {
-  TableBlock block{
-      .title = "Do the weights agree with what moves the output?",
-      .note =
-          "Rank: Spearman's correlation over source positions, meaned over output "
-          "tokens. Same place: how often the largest weight stands where the "
-          "largest effect is. They agree where that is 80% or more and ranks "
-          "are not opposed (-0.5); most effects are near 0, and the ranks of those are "
-          "noise.",
-      .columns = {"check", "what it asks", "rank", "same place", "agrees"},
-      .rows = {}};
+  TableBlock block{.title = "Do the weights agree with what moves the output?",
+                   .note =
+                       "Over output tokens, the end mark not counted. Rank: Spearman's correlation "
+                       "over source positions. Same place: how often the largest weight stands "
+                       "where the largest effect is. They agree where that is 80% or more and "
+                       "ranks are not opposed (-0.5); most effects are near 0, and the ranks of "
+                       "those are noise.",
+                   .columns = {"check", "what it asks", "rank", "same place", "agrees"},
+                   .rows = {}};
   for (const WeightCheck& c : verdict.checks)
     block.rows.push_back({c.name, c.what, number(c.agreement.rank), share(c.agreement.top),
                           c.passes ? "yes" : "no"});
@@ -55,12 +54,14 @@ TableBlock check_table(const WeightVerdict& verdict) {
 /// Which source token is first by each measure, an output token a row.
 TableBlock token_table(const Explanation& e, const TokenNames& names) {
   TableBlock block{.title = "Token by token",
-                   .note = "The source position that is first by each measure, counted from 1.",
+                   .note =
+                       "The source position, counted from 1, where each measure is largest, "
+                       "whichever way it pulls.",
                    .columns = {"output", "p"},
                    .rows = {}};
+  Grid product = magnitudes(e.product);
   auto first = [&](const Grid& grid, size_t t) {
-    size_t at =
-        static_cast<size_t>(std::max_element(grid[t].begin(), grid[t].end()) - grid[t].begin());
+    size_t at = largest(grid[t]);
     return format("{} ({})", names.source.token(e.source[at]), at + 1);
   };
   if (!e.weights.empty()) block.columns.insert(block.columns.end(), {"weight", "", "ablation"});
@@ -73,7 +74,7 @@ TableBlock token_table(const Explanation& e, const TokenNames& names) {
       row.push_back(share(*std::max_element(e.mean_weights[t].begin(), e.mean_weights[t].end())));
       row.push_back(first(e.ablation, t));
     }
-    row.insert(row.end(), {first(e.erasure, t), first(e.gradient, t), first(e.product, t)});
+    row.insert(row.end(), {first(e.erasure, t), first(e.gradient, t), first(product, t)});
     block.rows.push_back(std::move(row));
   }
   return block;
@@ -105,7 +106,7 @@ Page explanation_page(const std::vector<Explanation>& seeds, const WeightVerdict
                       const TokenNames& names, const std::string& command) {
   const Explanation& e = seeds.at(0);
   Page page{.title = "What the output rests on",
-            .subtitle = format("{} -> {}  (log-probability {:.3f})", joined(e.source, names.source),
+            .subtitle = format("{} -> {}  (log-probability {:.3g})", joined(e.source, names.source),
                                joined(e.target, names.target), e.log_probability),
             .blocks = {}};
   page.blocks.push_back(TextBlock{"", verdict.sentence});

@@ -48,6 +48,7 @@ std::vector<std::pair<std::string, std::string>> svg_figures(const Page& page) {
 
 void write_figures(const Page& page, const std::string& folder) {
   std::error_code error;
+  std::filesystem::remove_all(folder + "/figures", error);  // of an older model
   std::filesystem::create_directories(folder + "/figures", error);
   if (error) fail_user("{}/figures: cannot be made: {}", folder, error.message());
   for (const auto& [name, text] : svg_figures(page))

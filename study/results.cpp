@@ -101,6 +101,23 @@ std::string results_csv(const StudyPlan& plan, const StudyResults& results) {
   return text;
 }
 
+std::string cells_csv(const StudyPlan& plan, const StudyResults& results) {
+  std::string text = line(
+      with(axis_names(plan), {"seed", "parameters", "steps", "seconds", "examples", "tokens", "nll",
+                              "token_accuracy", "sequence_accuracy", "bleu", "half_right_length"}));
+  for (const StudyResults::Entry& entry : results.entries) {
+    if (!entry.result) continue;
+    const CellResult& r = *entry.result;
+    const Measures& m = r.held_out.all;
+    text += line(with(
+        cell_fields(*entry.cell),
+        {number(r.parameters), number(r.steps), number(r.seconds), number(m.examples),
+         number(m.tokens), number(m.nll), number(m.token_accuracy), number(m.sequence_accuracy),
+         number(r.metric("bleu")), number(r.half_right_length())}));
+  }
+  return text;
+}
+
 std::string means_csv(const StudyPlan& plan, const StudyResults& results) {
   const std::vector<std::string> metrics = {"sequence_accuracy", "token_accuracy", "nll"};
   std::vector<std::string> head = with(axis_names(plan), {"seeds", "source_from", "source_to"});

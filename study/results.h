@@ -33,10 +33,14 @@ std::string name_of(const StudyPlan& plan, const StudyPoint& point,
 const std::string& choice_of(const StudyPlan& plan, const std::vector<std::string>& choices,
                              const std::string& axis);
 
-/// Every raw number, one row a cell and source length: the axes, seed, parameters, from, to,
+/// One row a cell and source length: the axes, seed, parameters, seconds, source_from, source_to,
 /// examples, tokens, nll, token_accuracy, sequence_accuracy. Numbers are written so that they read
 /// back the same.
 std::string results_csv(const StudyPlan& plan, const StudyResults& results);
+/// One row a cell, of its own test set: the axes, seed, parameters, steps, seconds, examples,
+/// tokens, nll, token_accuracy, sequence_accuracy, bleu (empty where it was not measured),
+/// half_right_length.
+std::string cells_csv(const StudyPlan& plan, const StudyResults& results);
 /// One row a point of the grid and source length: the mean over seeds of sequence_accuracy,
 /// token_accuracy and nll with the 95% interval.
 std::string means_csv(const StudyPlan& plan, const StudyResults& results);

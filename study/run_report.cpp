@@ -95,6 +95,7 @@ void add_attention(const LoadedModel& model, const std::vector<Example>& example
   for (size_t i = 0; i < kSentences; ++i) {
     // Quarters of the list, the last one its end.
     size_t at = (i + 1) * fitting.size() / kSentences;
+    if (at == i * fitting.size() / kSentences) continue;  // fewer sentences than places
     const Example& example = *fitting[at == 0 ? 0 : at - 1];
     Explanation e = explain(*model.model, example.source);
     if (e.weights.empty()) return;

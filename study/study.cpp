@@ -53,7 +53,7 @@ StudyResults run_study(const StudyPlan& plan, const StudyRun& run) {
   write_file(run.folder + "/study.yaml", plan.resolved.yaml());
 
   StudyResults out;
-  for (const StudyCell& cell : plan.cells) out.entries.push_back({&cell, {}, ""});
+  for (const StudyCell& cell : plan.cells) out.entries.push_back({&cell, {}, "", false});
   int64_t cells = static_cast<int64_t>(plan.cells.size());
   int64_t jobs = std::clamp<int64_t>(run.jobs > 0 ? run.jobs : threads(), 1, cells);
   if (run.watch.on_start) run.watch.on_start(cells, jobs);
@@ -70,19 +70,18 @@ StudyResults run_study(const StudyPlan& plan, const StudyRun& run) {
         std::lock_guard one_at_a_time(telling);
         run.watch.on_progress(*entry.cell, progress);
       };
-    bool kept = false;
     try {
       CellOutcome outcome = run_cell(*entry.cell, cell);
       if (outcome.interrupted) return;
       entry.result = std::move(outcome.result);
-      kept = outcome.kept;
+      entry.kept = outcome.kept;
     } catch (const std::bad_alloc&) {
       entry.failure = "not enough memory";
     } catch (const std::exception& error) {
       entry.failure = error.what();
     }
     std::lock_guard one_at_a_time(telling);
-    out.kept += kept;
+    out.kept += entry.kept;
     ++done;
     if (run.watch.on_cell) run.watch.on_cell(entry, done, cells);
   });

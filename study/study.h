@@ -12,6 +12,7 @@ struct StudyResults {
     const StudyCell* cell;
     std::optional<CellResult> result;  ///< none where the cell failed, or was not reached
     std::string failure;               ///< why it failed; empty: it did not
+    bool kept = false;                 ///< it had been finished before
   };
   std::vector<Entry> entries;  ///< a cell each, in the plan's order
   int64_t kept = 0;            ///< cells that had been finished before

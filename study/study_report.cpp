@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "core/files.h"
 #include "core/numbers.h"
@@ -53,6 +55,8 @@ class Writer {
     metric_ = plan.show.metric;
     // BLEU is of whole test sets; by length stands what teacher forcing gives.
     by_length_ = metric_ == "bleu" ? "token_accuracy" : metric_;
+    for (const StudyCell& cell : plan.cells)
+      own_lengths_ = own_lengths_ || !cell.test.lengths.empty();
     for (const StudyPoint& point : points_)
       for (const CellResult* result : point.seeds) {
         any_length_ = any_length_ || result->by_length.size() > 1;
@@ -68,7 +72,7 @@ class Writer {
     if (!plan_.about.empty()) text("", plan_.about);
     failures();
     gradients();
-    if (any_length_ && !any_gradients_) by_length();
+    if (any_length_ && (!any_gradients_ || own_lengths_)) by_length();
     if (any_length_ && !plan_.show.across.empty()) across();
     table();
     learning_curves();
@@ -172,19 +176,22 @@ class Writer {
     }
   }
 
+  /// Where all of a panel were trained on the same lengths.
   std::string trained_lengths(const std::string& panel) const {
+    std::set<int64_t> longest;
     for (const StudyPoint& point : points_)
-      if (!point.seeds.empty() && in_panel(point, panel) && point.seeds[0]->longest > 0)
-        return format("trained on sources of at most {} tokens; longer ones were never seen",
-                      point.seeds[0]->longest);
-    return "";
+      for (const CellResult* result : point.seeds)
+        if (in_panel(point, panel)) longest.insert(result->longest);
+    if (longest.size() != 1 || *longest.begin() == 0) return "";
+    return format("trained on sources of at most {} tokens", *longest.begin());
   }
 
   /// Where accuracy falls to one half, over an axis of sizes.
   void across() {
     for (const std::string& panel : panels()) {
       Figure f{.title = "Half of the sentences are right up to this length",
-               .subtitle = panel.empty() ? "" : panel,
+               .subtitle = format("{}{}the longest length tested where it is never less", panel,
+                                  panel.empty() ? "" : "; "),
                .x_label = plan_.show.across,
                .y_label = "source length, tokens",
                .series = {}};
@@ -199,12 +206,35 @@ class Writer {
             point.over_seeds([](const CellResult& r) { return r.half_right_length(); });
         series.points.emplace_back(
             *parse_number(choice_of(plan_, point.choices, plan_.show.across)), half.mean);
-        if (half.count > 1) series.intervals.emplace_back(half.low, half.high);
+        bool open = to_the_end(point);  // then seeds say nothing of how much greater it is
+        series.intervals.emplace_back(open ? half.mean : half.low, open ? half.mean : half.high);
       }
-      for (Series& series : f.series)
-        if (series.intervals.size() != series.points.size()) series.intervals.clear();
+      for (Series& series : f.series) by_rising_x(series);
       if (!f.series.empty()) figure(with_panel("half_right_length", panel), std::move(f));
     }
+  }
+
+  static bool to_the_end(const StudyPoint& point) {
+    return std::any_of(point.seeds.begin(), point.seeds.end(),
+                       [](const CellResult* r) { return r->half_right_to_the_end(); });
+  }
+  /// `7.5 (6.7 to 8.3)`; `40 or more` where a seed is half right to the end.
+  static std::string half_right(const StudyPoint& point) {
+    MeanInterval mean = point.over_seeds([](const CellResult& r) { return r.half_right_length(); });
+    return to_the_end(point) ? format("{:.1f} or more", mean.mean) : text_of(mean, "length");
+  }
+
+  static void by_rising_x(Series& series) {
+    std::vector<size_t> order(series.points.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return series.points[a].first < series.points[b].first; });
+    Series sorted = series;
+    for (size_t i = 0; i < order.size(); ++i) {
+      sorted.points[i] = series.points[order[i]];
+      sorted.intervals[i] = series.intervals[order[i]];
+    }
+    series = std::move(sorted);
   }
 
   void table() {
@@ -229,9 +259,7 @@ class Writer {
       };
       if (metric_ != "bleu") add(metric_);
       if (any_bleu_) add("bleu");
-      if (task_ && any_length_)
-        row.push_back(text_of(
-            point.over_seeds([](const CellResult& r) { return r.half_right_length(); }), "length"));
+      if (task_ && any_length_) row.push_back(half_right(point));
       if (metric_ != "nll") add("nll");
       row.push_back(
           format("{:.1f}", point.over_seeds([](const CellResult& r) { return r.seconds; }).mean));
@@ -332,19 +360,21 @@ class Writer {
         "A sentence counts as right when every token of it, end mark included, is the most probable "
         "one under teacher forcing; greedy decoding then says exactly the reference. The band about "
         "a curve is the 95% interval of the mean over seeds (Student's t).";
-    text += any_gradients_ && !task_
-                ? ""
-                : "\n\nModels are compared at the steps that the study gives them. A model that "
-                  "fails here has not learned the task in these steps; with more steps, or more "
-                  "units, it may do better.";
-    return text + "\n\nresults.csv beside this page has every raw number, means.csv the means.";
+    text +=
+        "\n\nModels are compared at the steps that the study gives them. A model that "
+        "fails here has not learned the task in these steps; with more steps, or more "
+        "units, it may do better.";
+    return text +
+           "\n\nBeside this page results.csv has every number by source length, cells.csv every "
+           "number of a whole test set, means.csv the means over seeds.";
   }
 
   const StudyPlan& plan_;
   const StudyResults& results_;
   std::string folder_, metric_, by_length_;
   std::vector<StudyPoint> points_;
-  bool any_length_ = false, any_bleu_ = false, any_gradients_ = false, task_ = false;
+  bool own_lengths_ = false, any_length_ = false, any_bleu_ = false, any_gradients_ = false,
+       task_ = false;
   StudyReport out_;
 };
 
@@ -362,6 +392,7 @@ void write_report(const StudyPlan& plan, const StudyResults& results, const Stud
   std::filesystem::remove(folder + "/gradients.csv", error);
   std::filesystem::remove_all(folder + "/figures", error);
   write_file(folder + "/results.csv", results_csv(plan, results));
+  write_file(folder + "/cells.csv", cells_csv(plan, results));
   write_file(folder + "/means.csv", means_csv(plan, results));
   if (std::string gradients = gradients_csv(plan, results); !gradients.empty())
     write_file(folder + "/gradients.csv", gradients);

@@ -13,10 +13,6 @@ namespace {
 // opposite. Most entries are close to 0 and their ranks noise, so the correlation has no higher bar.
 constexpr double kEnoughTop = 0.8, kOpposed = -0.5;
 
-size_t largest(const std::vector<double>& row) {
-  return static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
-}
-
 double nan() {
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -24,12 +20,6 @@ double nan() {
 WeightCheck check(const std::string& name, const std::string& what, const Agreement& a) {
   bool ranks = std::isnan(a.rank) || a.rank > kOpposed;
   return {name, what, a, a.top >= kEnoughTop && ranks};
-}
-
-Grid magnitudes(Grid grid) {
-  for (std::vector<double>& row : grid)
-    for (double& value : row) value = std::abs(value);
-  return grid;
 }
 
 /// Whether several seeds look at the same places: each against the first.
@@ -49,7 +39,7 @@ Agreement over_seeds(const std::vector<Explanation>& seeds) {
 Agreement against_causes(const Grid& weights, const std::vector<int64_t>& causes) {
   double known = 0, met = 0;
   for (size_t t = 0; t < causes.size() && t < weights.size(); ++t) {
-    if (causes[t] < 0) continue;
+    if (causes[t] < 0 || causes[t] >= static_cast<int64_t>(weights[t].size())) continue;
     ++known;
     met += largest(weights[t]) == static_cast<size_t>(causes[t]);
   }
@@ -64,6 +54,16 @@ std::string names_of(const std::vector<WeightCheck>& checks, bool passes) {
 }
 
 }  // namespace
+
+size_t largest(const std::vector<double>& row) {
+  return static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+Grid magnitudes(Grid grid) {
+  for (std::vector<double>& row : grid)
+    for (double& value : row) value = std::abs(value);
+  return grid;
+}
 
 Grid without_end(const Grid& grid) {
   if (grid.size() < 2) return grid;
@@ -108,7 +108,10 @@ WeightVerdict judge_weights(const std::vector<Explanation>& seeds,
   if (seeds.size() > 1)
     out.checks.push_back(check("other seeds", "do models trained from other seeds look there too?",
                                over_seeds(seeds)));
-  if (!causes.empty())
+  bool known = std::any_of(causes.begin(), causes.end(), [&](int64_t j) {
+    return j >= 0 && j < static_cast<int64_t>(e.source.size());
+  });
+  if (known)
     out.checks.push_back(check("known cause",
                                "is the largest weight on the token that causes the output?",
                                against_causes(weights, causes)));

@@ -12,15 +12,6 @@
 namespace lookback {
 namespace {
 
-int64_t largest(const std::vector<double>& row) {
-  return std::max_element(row.begin(), row.end()) - row.begin();
-}
-int64_t largest_size(const std::vector<double>& row) {
-  return std::max_element(row.begin(), row.end(),
-                          [](double a, double b) { return std::abs(a) < std::abs(b); }) -
-         row.begin();
-}
-
 /// What the model says, one token at a time, of many sources.
 std::vector<std::vector<Id>> said(const EncoderDecoder& model,
                                   const std::vector<std::vector<Id>>& sources) {
@@ -74,20 +65,21 @@ Agreement& operator+=(Agreement& a, const Agreement& b) {
 void compare(const EncoderDecoder& model, const EncoderDecoder& other, const Task& task,
              const std::vector<Example>& examples, ExplainMeasured& out) {
   double n = static_cast<double>(examples.size());
+  auto at = [](const std::vector<double>& row) { return static_cast<int64_t>(largest(row)); };
   for (const Example& example : examples) {
     Explanation e = explain(model, example.source, &example.target);
     Explanation second = explain(other, example.source, &example.target);
     int64_t cause = task.causes(example)->at(0);
-    int64_t top = largest(e.mean_weights[0]);
+    int64_t top = at(e.mean_weights[0]);
     out.weight_on_cause += (top == cause) / n;
     out.weight_beside += (std::abs(top - cause) == 1) / n;
-    out.ablation_on_cause += (std::abs(largest(e.ablation[0]) - cause) <= 1) / n;
-    out.gradient_on_cause += (largest(e.gradient[0]) == cause) / n;
-    out.product_on_cause += (largest_size(e.product[0]) == cause) / n;
+    out.ablation_on_cause += (std::abs(at(e.ablation[0]) - cause) <= 1) / n;
+    out.gradient_on_cause += (at(e.gradient[0]) == cause) / n;
+    out.product_on_cause += (at(magnitudes(e.product)[0]) == cause) / n;
     Grid weights = without_end(e.mean_weights);
     out.ablation += agreement(weights, without_end(e.ablation));
     out.gradient += agreement(weights, without_end(e.gradient));
-    out.product += agreement(weights, without_end(e.product));
+    out.product += agreement(weights, without_end(magnitudes(e.product)));
     out.seeds += agreement(weights, without_end(second.mean_weights));
   }
   for (Agreement* a : {&out.ablation, &out.gradient, &out.product, &out.seeds}) {
@@ -118,7 +110,7 @@ void construct(uint64_t seed, ExplainMeasured& out) {
     Tensor without = value.clone();
     std::fill_n(without.data() + position * units, units, Real{0});
     return largest_difference(whole.context.value(), attend(without, nullptr).context.value()) /
-           lookback::largest_size(whole.context.value());
+           largest_size(whole.context.value());
   };
   out.hidden_change = change(0);
   out.other_change = change(1);

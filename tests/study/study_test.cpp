@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -178,6 +179,39 @@ TEST_F(StudyTestRun, ADamagedCellIsNamedAndOverwriteMendsIt) {
   broken("no model", [&] { gone("result.json"), gone("last.safetensors"); });
 }
 
+TEST_F(StudyTestRun, AKillBetweenTwoFilesOfACheckpointIsGoneOnFrom) {
+  StudyPlan p = plan("", 1);
+  StudyResults whole = run(p, "whole");
+  // At the first validation best is written, then last, then the state.
+  std::atomic<bool> stop = true;
+  run_study(p, {.folder = folder.path("out"), .jobs = 1, .stop = &stop});
+  const std::string cell = folder.path("out/cells/fixed-seed1");
+  std::filesystem::create_directories(cell);
+  TrainRun none{
+      .folder = cell, .stop = &stop, .on_start = {}, .on_progress = {}, .on_validation = {}};
+  none.log_file = false;
+  train(p.cells[0].recipe, none);  // one step, then stopped: state and last
+  std::filesystem::rename(cell + "/last.safetensors", cell + "/best.safetensors");
+  std::filesystem::last_write_time(
+      cell + "/best.safetensors",
+      std::filesystem::last_write_time(cell + "/state.safetensors") + std::chrono::seconds(1));
+  StudyResults rest = run(p, "out");
+  ASSERT_EQ(rest.finished(), 2);
+  EXPECT_EQ(rest.entries[0].result->held_out.all.nll, whole.entries[0].result->held_out.all.nll);
+}
+
+TEST_F(StudyTestRun, AResultThatIsNoNumberReadsBack) {
+  StudyPlan p = plan("", 1);
+  run(p, "out");
+  std::string path = folder.path("out/cells/fixed-seed1/result.json"), text = read_file(path);
+  size_t at = text.rfind("\"nll\": ") + 7;
+  write_file(path, text.substr(0, at) + "null" + text.substr(text.find(',', at)));
+  StudyResults again = run(p, "out");
+  EXPECT_EQ(again.kept, 2);
+  EXPECT_TRUE(std::isnan(again.entries[0].result->by_length.back().measures.nll));
+  make_report(p, again, folder.path("out"), "");
+}
+
 TEST_F(StudyTestRun, AnOlderFormLeavesNothingBesideTheNewOne) {
   StudyPlan p = plan("", 1);
   StudyResults results = run(p, "out");
@@ -301,7 +335,9 @@ TEST(StudyCellResult, TheHalfRightLengthIsReadOffTheCurve) {
   };
   EXPECT_DOUBLE_EQ(with({{2, 1}, {4, 0.75}, {6, 0.25}, {8, 0}}), 5);
   EXPECT_DOUBLE_EQ(with({{2, 1}, {4, 0.5}}), 4);
-  EXPECT_DOUBLE_EQ(with({{2, 0.4}, {4, 0.9}}), 2);
+  EXPECT_DOUBLE_EQ(with({{2, 0.4}, {4, 0.9}}), 4);  // the greatest
+  EXPECT_DOUBLE_EQ(with({{2, 0.9}, {4, 0.2}, {6, 0.6}, {8, 0.4}}), 7);
+  EXPECT_DOUBLE_EQ(with({{2, 0.4}, {4, 0.1}}), 2);
   EXPECT_TRUE(std::isnan(with({})));
 }
 
