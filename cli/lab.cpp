@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "study/text_width.h"
 
 namespace lookback::cli {
 namespace {
@@ -34,38 +35,21 @@ const char* verdict(const LabReport& report) {
   return report.holds() ? "holds" : "fails";
 }
 
-/// Characters, not bytes.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
 /// A paragraph in lines of at most 98 characters, two blanks before each.
-std::string wrapped(const std::string& text) {
-  constexpr size_t kWidth = 98;
-  std::string out, line = " ";
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find(' ', at), text.size());
-    std::string word = text.substr(at, end - at);
-    if (width_of(line) + 1 + width_of(word) > kWidth) {
-      out += line + "\n";
-      line = " ";
-    }
-    line += " " + word;
-    at = end + 1;
-  }
-  return out + line + "\n";
+std::string paragraph(const std::string& text) {
+  std::string out;
+  for (const std::string& line : wrapped(text, 96)) out += "  " + line + "\n";
+  return out;
 }
 
 std::string as_text(const Outcome& outcome) {
   const LabReport& report = outcome.report;
   std::string text = format("{}  ({})\n{}\n", outcome.name, labs().get(outcome.name).section,
-                            wrapped(claim_of(outcome.name)));
+                            paragraph(claim_of(outcome.name)));
   size_t what = 0, claimed = 0;
   for (const Finding& finding : report.findings) {
-    what = std::max(what, width_of(finding.what));
-    claimed = std::max(claimed, width_of(finding.claimed));
+    what = std::max(what, text_width(finding.what));
+    claimed = std::max(claimed, text_width(finding.claimed));
   }
   for (const Finding& finding : report.findings)
     text +=
@@ -73,7 +57,7 @@ std::string as_text(const Outcome& outcome) {
                finding.what + ":", what + 1, finding.claimed + ",", claimed + 1, finding.measured);
   if (report.findings.empty()) text += "  nothing was measured\n";
   text += "\n";
-  if (!report.left_out.empty()) text += wrapped("Left to --full: " + report.left_out + ".");
+  if (!report.left_out.empty()) text += paragraph("Left to --full: " + report.left_out + ".");
   return text + format("  {} {} ({:.1f} s)\n\n", outcome.name, verdict(report), outcome.seconds);
 }
 
@@ -113,7 +97,7 @@ std::string summary(const std::vector<Outcome>& outcomes) {
 std::string list() {
   std::string text;
   for (const std::string& name : lab_order())
-    text += format("{}  ({})\n{}\n", name, labs().get(name).section, wrapped(claim_of(name)));
+    text += format("{}  ({})\n{}\n", name, labs().get(name).section, paragraph(claim_of(name)));
   return text;
 }
 

@@ -9,7 +9,7 @@ namespace lookback::cli {
 void write_run_report(const std::string& folder) {
   Page page = run_report(folder, quoted(program()));
   write_file(folder + "/report.html", html(page));
-  write_figures(page, folder);
+  write_figures(svg_figures(page), folder);
 }
 
 int report(const Words& words) {

@@ -46,13 +46,13 @@ std::vector<std::pair<std::string, std::string>> svg_figures(const Page& page) {
   return out;
 }
 
-void write_figures(const Page& page, const std::string& folder) {
+void write_figures(const std::vector<std::pair<std::string, std::string>>& figures,
+                   const std::string& folder) {
   std::error_code error;
   std::filesystem::remove_all(folder + "/figures", error);  // of an older model
   std::filesystem::create_directories(folder + "/figures", error);
   if (error) fail_user("{}/figures: cannot be made: {}", folder, error.message());
-  for (const auto& [name, text] : svg_figures(page))
-    write_file(folder + "/figures/" + name + ".svg", text);
+  for (const auto& [name, text] : figures) write_file(folder + "/figures/" + name + ".svg", text);
 }
 
 }  // namespace lookback

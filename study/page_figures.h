@@ -12,7 +12,8 @@ namespace lookback {
 /// (`by_source_length`), in the page's order. Of a block of maps the first.
 std::vector<std::pair<std::string, std::string>> svg_figures(const Page& page);
 
-/// Writes them to `folder`/figures/NAME.svg.
-void write_figures(const Page& page, const std::string& folder);
+/// Writes SVG documents to `folder`/figures/NAME.svg, in place of all that stood there.
+void write_figures(const std::vector<std::pair<std::string, std::string>>& figures,
+                   const std::string& folder);
 
 }  // namespace lookback

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "core/files.h"
-#include "core/threads.h"
+#include "study/threads_as_before.h"
 #include "train/folder_lock.h"
 
 namespace lookback {
@@ -18,12 +18,6 @@ void make_folder(const std::string& path) {
   fs::create_directories(path, error);
   if (error) fail_user("{}: the study's folder cannot be made: {}", path, error.message());
 }
-
-/// A train() sets the number of threads of the whole process.
-struct ThreadsAsBefore {
-  int before = threads();
-  ~ThreadsAsBefore() { set_threads(before); }
-};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/numbers.h"
 #include "study/learning_curve.h"
+#include "study/page_figures.h"
 
 namespace lookback {
 namespace {
@@ -35,16 +36,23 @@ std::string short_count(int64_t count) {
   return value >= 1e3 ? format("{:.0f}k", value / 1e3) : format("{}", count);
 }
 
+/// An interval of shares ends at 0 and 1, whatever Student's t makes of few seeds.
+MeanInterval as_shown(MeanInterval m, const std::string& metric) {
+  if (is_share(metric)) m.low = std::max(0.0, m.low), m.high = std::min(1.0, m.high);
+  return m;
+}
+
 /// A mean with its interval: `87.3% (85.1 to 89.4)`
-std::string text_of(const MeanInterval& m, const std::string& metric) {
+std::string text_of(const MeanInterval& measured, const std::string& metric) {
+  MeanInterval m = as_shown(measured, metric);
   if (m.count == 0) return "";
   bool share = is_share(metric);
   int decimals = share || metric == "bleu" || metric == "length" ? 1 : 3;
-  double factor = share ? 100 : 1, low = m.low, high = m.high;
-  if (share) low = std::max(0.0, low), high = std::min(1.0, high);
+  double factor = share ? 100 : 1;
   std::string text = format("{:.{}f}{}", m.mean * factor, decimals, share ? "%" : "");
   if (m.count < 2) return text;
-  return text + format(" ({:.{}f} to {:.{}f})", low * factor, decimals, high * factor, decimals);
+  return text +
+         format(" ({:.{}f} to {:.{}f})", m.low * factor, decimals, m.high * factor, decimals);
 }
 
 /// Builds the report of one study piece by piece.
@@ -151,12 +159,10 @@ class Writer {
       for (const Evaluation::Length& row : result->by_length)
         values[{row.from, row.to}].push_back(Evaluation{row.measures, {}}.metric(by_length_));
     for (const auto& [length, seeds] : values) {
-      MeanInterval mean = mean_interval(seeds);
+      MeanInterval mean = as_shown(mean_interval(seeds), by_length_);
       series.points.emplace_back(0.5 * static_cast<double>(length.first + length.second),
                                  mean.mean);
-      double low = mean.low, high = mean.high;
-      if (is_share(by_length_)) low = std::max(0.0, low), high = std::min(1.0, high);
-      if (point.seeds.size() > 1) series.intervals.emplace_back(low, high);
+      if (point.seeds.size() > 1) series.intervals.emplace_back(mean.low, mean.high);
     }
     return series;
   }
@@ -276,8 +282,8 @@ class Writer {
         "core beside other models.";
     if (task_ && any_length_)
       note +=
-          " Half-right length: where the share of sentences that are right falls through one "
-          "half, the longest length tested where it does not.";
+          " Half-right length: the greatest source length at which half of the sentences are "
+          "right.";
     return note;
   }
 
@@ -390,16 +396,14 @@ void write_report(const StudyPlan& plan, const StudyResults& results, const Stud
   // What an older form of the study left must not stand beside the new numbers.
   std::error_code error;
   std::filesystem::remove(folder + "/gradients.csv", error);
-  std::filesystem::remove_all(folder + "/figures", error);
   write_file(folder + "/results.csv", results_csv(plan, results));
   write_file(folder + "/cells.csv", cells_csv(plan, results));
   write_file(folder + "/means.csv", means_csv(plan, results));
   if (std::string gradients = gradients_csv(plan, results); !gradients.empty())
     write_file(folder + "/gradients.csv", gradients);
-  std::filesystem::create_directories(folder + "/figures", error);
-  if (error) fail_user("{}/figures: cannot be made: {}", folder, error.message());
-  for (const auto& [name, figure] : report.figures)
-    write_file(folder + "/figures/" + name + ".svg", svg(figure));
+  std::vector<std::pair<std::string, std::string>> figures;
+  for (const auto& [name, figure] : report.figures) figures.emplace_back(name, svg(figure));
+  write_figures(figures, folder);
   write_file(folder + "/report.html", html(report.page));
 }
 

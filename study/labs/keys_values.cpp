@@ -4,6 +4,7 @@
 #include "autograd/ops.h"
 #include "study/labs/built_in.h"
 #include "study/labs/samples.h"
+#include "study/statistics.h"
 
 namespace lookback {
 namespace {
@@ -44,19 +45,6 @@ Tensor drawn_directions(uint64_t seed) {
   return out;
 }
 
-double correlation(const Tensor& a, const Tensor& b) {
-  double n = static_cast<double>(a.count()), sa = 0, sb = 0, saa = 0, sbb = 0, sab = 0;
-  for (int64_t i = 0; i < a.count(); ++i) {
-    double x = a.data()[i], y = b.data()[i];
-    sa += x;
-    sb += y;
-    saa += x * x;
-    sbb += y * y;
-    sab += x * y;
-  }
-  return (sab - sa * sb / n) / std::sqrt((saa - sa * sa / n) * (sbb - sb * sb / n));
-}
-
 }  // namespace
 
 KeysValuesMeasured measure_keys_values(const LabOptions& options) {
@@ -83,8 +71,8 @@ KeysValuesMeasured measure_keys_values(const LabOptions& options) {
 
   Variable under_values = attend(query, keys, other_values).context;
   Variable under_keys = attend(query, other_keys, values).context;
-  out.new_values = correlation(before.context.value(), under_values.value());
-  out.new_keys = correlation(before.context.value(), under_keys.value());
+  out.new_values = correlation(doubles(before.context.value()), doubles(under_values.value()));
+  out.new_keys = correlation(doubles(before.context.value()), doubles(under_keys.value()));
   out.new_keys_outside = outside(under_keys, values, directions);
 
   Variable one = normals({kBatch, 1, kUnits}, options.seed, "one value");

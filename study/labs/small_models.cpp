@@ -1,6 +1,6 @@
 #include "study/labs/small_models.h"
 
-#include "core/threads.h"
+#include "study/threads_as_before.h"
 
 namespace lookback {
 
@@ -35,20 +35,14 @@ Recipe small_recipe(const SmallTask& task, const SmallModel& model) {
 std::vector<TrainResult> train_all(const SmallTask& task, const std::vector<SmallModel>& models,
                                    const LabOptions& options) {
   std::vector<TrainResult> out(models.size());
-  int before = threads();
-  try {
-    parallel_tasks(static_cast<int64_t>(models.size()), [&](int64_t i) {
-      TrainRun run;
-      run.log_file = false;
-      run.stop = options.stop;
-      size_t at = static_cast<size_t>(i);
-      out[at] = train(small_recipe(task, models[at]), run);
-    });
-  } catch (...) {
-    set_threads(before);
-    throw;
-  }
-  set_threads(before);  // a train() sets them for the whole process
+  ThreadsAsBefore restored;
+  parallel_tasks(static_cast<int64_t>(models.size()), [&](int64_t i) {
+    TrainRun run;
+    run.log_file = false;
+    run.stop = options.stop;
+    size_t at = static_cast<size_t>(i);
+    out[at] = train(small_recipe(task, models[at]), run);
+  });
   give_up_if_stopped(options);
   return out;
 }
