@@ -42,6 +42,11 @@ const std::vector<std::string> kNarrowTransformer = {
     "model.decoder.feed_forward=64",  "model.decoder.layers=1",  "model.decoder.dropout=0",
     "train.optimizer.lr=3e-3"};
 
+const std::vector<std::string> kNarrowTransformerTask = {
+    "data.task.max_length=8", "model.encoder.width=64", "model.encoder.feed_forward=128",
+    "model.encoder.layers=1", "model.decoder.width=64", "model.decoder.feed_forward=128",
+    "model.decoder.layers=1", "train.optimizer.lr=3e-3"};
+
 const std::vector<std::string> kNear = {"data.task.min_length=3", "data.task.max_length=8"};
 const std::vector<std::string> kSmallToy = {"data.task.max_length=8", "model.encoder.hidden=64",
                                             "model.decoder.hidden=64"};
@@ -53,7 +58,11 @@ const std::vector<Case> kCases = {
     {"bench/gru_bahdanau.yaml", kNarrow},
     {"bench/gru_fixed.yaml", kNarrow},
     {"bench/lstm_fixed.yaml", kNarrow},
+    {"bench/lstm_luong.yaml", kNarrow},
     {"bench/toy.yaml", kNarrow},
+    {"bench/transformer_d256.yaml", kNarrowTransformerTask},
+    {"bench/transformer_d512.yaml", kNarrowTransformerTask},
+    {"bench/transformer_long.yaml", kNarrowTransformerTask},
     {"copy_bahdanau.yaml", kShort},
     {"copy_fixed.yaml", kShort},
     {"copy_luong_concat.yaml", kShort},
