@@ -7,7 +7,7 @@
 
 namespace lookback {
 
-/// The batches of a training's steps, each made while the step before it runs. What a step gets
+/// The batches of a training's steps, made while the step before runs where that is possible. What a step gets
 /// depends on its number alone, so nothing of this is part of a run's state.
 class BatchesAhead {
  public:

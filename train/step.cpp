@@ -110,11 +110,11 @@ std::vector<Part> run_parts(const EncoderDecoder& model, const std::vector<Work>
     parts[i] = run_part(model, work[i].batch, work[i].pass, tokens, options.label_smoothing);
   };
   if (work.size() == 1) {  // alone it keeps all threads for its ops
-    if (options.meanwhile) options.meanwhile();
     shard(0);
     return parts;
   }
-  int64_t tasks = static_cast<int64_t>(work.size()) + (options.meanwhile ? 1 : 0);
+  bool meanwhile = options.meanwhile && threads() > 1 && !detail::inside_parallel;
+  int64_t tasks = static_cast<int64_t>(work.size()) + (meanwhile ? 1 : 0);
   ProfileTeam team(detail::inside_parallel ? 1 : std::min<int64_t>(threads(), tasks));
   parallel_tasks(tasks, [&](int64_t i) {
     ProfileTeam::Piece piece(team);

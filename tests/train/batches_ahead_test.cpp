@@ -66,7 +66,7 @@ TEST(BatchesAhead, an_error_comes_up_where_the_batches_are_taken) {
   EXPECT_EQ(steps(batches.take(5)), (std::vector<int64_t>{5}));
 }
 
-TEST(BatchesAhead, a_step_does_once_what_is_to_be_done_meanwhile) {
+TEST(BatchesAhead, a_step_does_once_what_is_to_be_done_beside_its_shards) {
   Recipe recipe = tiny_recipe();
   std::unique_ptr<EncoderDecoder> model = recipe.model(12, 12);
   model->initialize(1);
@@ -78,7 +78,8 @@ TEST(BatchesAhead, a_step_does_once_what_is_to_be_done_meanwhile) {
       int done = 0;
       forward_backward(*model, model->parameters(), {make_batch(examples)}, {},
                        {.shards = shards, .meanwhile = [&] { ++done; }});
-      EXPECT_EQ(done, 1) << count << " threads, " << shards << " shards";
+      EXPECT_EQ(done, count > 1 && shards > 1 ? 1 : 0)
+          << count << " threads, " << shards << " shards";
     }
   set_threads(before);
 }

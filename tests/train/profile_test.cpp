@@ -116,7 +116,7 @@ TEST(TrainProfile, covers_the_loop_and_changes_no_file) {
     TrainRun run;
     run.folder = folder.path(name);
     run.profile = profile;
-    return train(tiny_recipe(), run);
+    return train(tiny_recipe({"train.threads=2"}), run);
   };
   TrainResult plain = run_into("plain", false), measured = run_into("measured", true);
   EXPECT_FALSE(plain.profile.has_value());
