@@ -9,6 +9,8 @@
 namespace lookback {
 namespace {
 
+constexpr const char* kSums = "sums of gradients";  // in a profile
+
 /// The gradients that have reached a node's results and wait until all its users are done.
 struct Waiting {
   std::vector<Tensor> gradients;
@@ -18,6 +20,7 @@ struct Waiting {
 class Walk {
  public:
   void arrive(const std::shared_ptr<Node>& node, int output, Tensor gradient) {
+    ProfileScope timed(Phase::kBackward, kSums);
     Tensor& sum = slot(node, output);
     if (!sum.defined()) {
       sum = std::move(gradient);
@@ -81,6 +84,7 @@ class Sink final : public GradientSink {
   }
 
   Tensor& accumulated(int i) override {
+    ProfileScope timed(Phase::kBackward, kSums);
     Tensor& sum = walk_.slot(node_.inputs[i].node, node_.inputs[i].output);
     if (sum.defined())
       Walk::make_own(sum);
@@ -115,6 +119,7 @@ Gradients backward(const Variable& result, const Tensor& seed) {
   if (seed.shape() != result.shape())
     fail("[backward] the seed has shape {}, the result {}", seed.shape().text(),
          result.shape().text());
+  ProfileScope timed(Phase::kBackward, "walk over the graph");
   NoGrad no_history;
   Walk walk;
   Gradients out;
@@ -127,6 +132,7 @@ Gradients backward(const Variable& result, const Tensor& seed) {
       continue;
     }
     Sink sink(walk, *node);
+    ProfileScope timed(Phase::kBackward, node->op);
     node->backward(gradients, sink);
   }
   return out;

@@ -9,6 +9,7 @@
 #include "autograd/variable.h"
 #include "core/allocator.h"
 #include "core/gemm.h"
+#include "core/profile.h"
 
 namespace lookback {
 
@@ -92,6 +93,7 @@ class GraphBuilder {
     }
     std::vector<Variable> out(values.size());
     for (size_t i = 0; i < values.size(); ++i) out[i] = attach(std::move(values[i]), node, i);
+    profile_op_done(op_);
     return out;
   }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/cli.h"
+#include "cli/profile.h"
 #include "core/log.h"
 #include "train/measure.h"
 
@@ -22,6 +23,9 @@ std::string table(const BenchOptions& options, const BenchResult& r) {
                                 r.peak_gflops, 100 * r.gemm_gflops / r.peak_gflops));
   row("peak resident memory", format("{:.0f} MB", r.peak_rss_mb));
   row("page faults", format("{:.0f} in the median step", r.page_faults));
+  if (r.profile)
+    text += format("\nWhere a step's time went, mean of {}; of threads side by side the mean:\n{}",
+                   counted(r.steps, "step"), profile_table(*r.profile, r.steps));
   return text;
 }
 
@@ -51,6 +55,9 @@ int bench(const Words& words) {
                   format("Target tokens, end mark included (default {})", options.target_length));
   arguments.whole("--steps", options.steps, between(1, 1e6),
                   format("Timed steps (default {})", options.steps));
+  arguments.flag("--profile", options.profile,
+                 "Also say where a step's time went: each op forward and backward, the matrix\n"
+                 "products in it, and what is done around the ops");
   arguments.flag("--json", json, "Print one JSON object");
   arguments.threads();
   if (!arguments.parse(words)) return 0;

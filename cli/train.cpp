@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include "cli/cli.h"
+#include "cli/profile.h"
 #include "cli/progress.h"
 #include "core/log.h"
 
@@ -10,7 +11,7 @@ namespace {
 struct Options {
   std::string config, folder;
   std::vector<std::string> settings;
-  bool resume = false, overwrite = false;
+  bool resume = false, overwrite = false, profile = false;
 };
 
 Recipe read(const Options& options, int64_t threads) {
@@ -83,6 +84,9 @@ int train(const Words& words) {
   arguments.flag("--resume", options.resume,
                  "Go on with the run in the folder, as if it had never stopped");
   arguments.flag("--overwrite", options.overwrite, "Replace the run in the folder");
+  arguments.flag(
+      "--profile", options.profile,
+      "At the end, say where the time went: steps, data, validation, checkpoints, logging");
   arguments.threads();
   if (!arguments.parse(words)) return 0;
   if (options.resume && options.overwrite)
@@ -94,6 +98,7 @@ int train(const Words& words) {
   ProgressLine progress;
   TrainRun run;
   run.folder = folder;
+  run.profile = options.profile;
   if (options.resume) run.start = TrainRun::Start::kResume;
   if (options.overwrite) run.start = TrainRun::Start::kOverwrite;
   run.stop = &interrupted();
@@ -110,6 +115,7 @@ int train(const Words& words) {
   ProgressLine::finish();
   if (!result.interrupted) report_on(folder);
   conclude(recipe, result, folder);
+  if (result.profile) log_info("{}", time_line(*result.profile, result.steps_made));
   return result.interrupted ? kInterrupted : 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/gemm_backend.h"
+#include "core/profile.h"
 #include "core/threads.h"
 
 namespace lookback {
@@ -59,6 +60,7 @@ void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
   if (m == 0 || n == 0) return;
   double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   flops_done.fetch_add(static_cast<uint64_t>(flops), std::memory_order_relaxed);
+  ProfileProduct timed(flops);
 
   int64_t longest = std::max(m, n);
   if (detail::inside_parallel || flops < kSplitFlops || longest < 64) {

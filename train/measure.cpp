@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "core/error.h"
@@ -97,20 +98,27 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   BenchResult out;
   std::vector<double> times, faults;
   uint64_t flops = 0;
+  std::optional<Profile> profile;
   constexpr int64_t kWarmUp = 3;
   for (int64_t i = 0; i < kWarmUp + options.steps; ++i) {
-    if (i == kWarmUp) flops = gemm_flops();
+    if (i == kWarmUp) {
+      flops = gemm_flops();
+      if (options.profile) profile.emplace();
+    }
     double faults_before = usage().faults, begin = now_ms();
     Pass pass{.training = true, .key = {.seed = recipe.seed, .step = static_cast<uint64_t>(i)}};
     StepResult step =
         forward_backward(*model, parameters, {batch}, pass,
                          {.shards = train.shards, .label_smoothing = train.label_smoothing});
+    ProfileScope timed(Phase::kAround, "optimiser");
     optimizer->step(step.gradients, train.optimizer.rate,
                     clip_factor(step.gradients.norm, train.clip_norm));
     if (i < kWarmUp) continue;
     times.push_back(now_ms() - begin);
     faults.push_back(usage().faults - faults_before);
   }
+  if (profile) out.profile = profile->report();
+  out.steps = options.steps;
   out.step_ms = median(times);
   out.min_ms = *std::min_element(times.begin(), times.end());
   out.tokens_per_second = static_cast<double>(batch.target_tokens()) / out.step_ms * 1e3;
@@ -126,17 +134,39 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
 }
 
 Json BenchResult::json() const {
-  return {{"step_ms", step_ms},
-          {"min_ms", min_ms},
-          {"tokens_per_second", tokens_per_second},
-          {"gemm_gflops", gemm_gflops},
-          {"peak_gflops", peak_gflops},
-          {"gemm_rate", gemm_gflops / peak_gflops},
-          {"peak_rss_mb", peak_rss_mb},
-          {"page_faults", page_faults},
-          {"parameters", parameters},
-          {"threads", threads},
-          {"shards", shards}};
+  Json out{{"step_ms", step_ms},
+           {"min_ms", min_ms},
+           {"tokens_per_second", tokens_per_second},
+           {"gemm_gflops", gemm_gflops},
+           {"peak_gflops", peak_gflops},
+           {"gemm_rate", gemm_gflops / peak_gflops},
+           {"peak_rss_mb", peak_rss_mb},
+           {"page_faults", page_faults},
+           {"parameters", parameters},
+           {"threads", threads},
+           {"shards", shards}};
+  if (profile) out["profile"] = profile_json(*profile, steps);
+  return out;
+}
+
+Json profile_json(const ProfileReport& profile, int64_t steps) {
+  constexpr std::array kPhases = {"forward", "backward", "around"};
+  auto ms = [&](double seconds) { return seconds * 1e3 / static_cast<double>(steps); };
+  Json out{{"steps", steps},
+           {"step_ms", ms(profile.seconds)},
+           {"unattributed_ms", ms(profile.unattributed)}};
+  out["rows"] = Json::array();
+  for (const ProfileRow& row : profile.rows) {
+    Json line{{"phase", kPhases.at(static_cast<size_t>(row.phase))},
+              {"name", row.name},
+              {"calls", static_cast<double>(row.calls) / static_cast<double>(steps)},
+              {"ms", ms(row.seconds())},
+              {"elsewhere_ms", ms(row.elsewhere)},
+              {"products_ms", ms(row.products)}};
+    if (row.products > 0) line["products_gflops"] = row.flops / row.products / 1e9;
+    out["rows"].push_back(std::move(line));
+  }
+  return out;
 }
 
 }  // namespace lookback

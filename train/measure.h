@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "core/json.h"
+#include "core/profile.h"
 #include "train/recipe.h"
 
 namespace lookback {
@@ -10,6 +13,7 @@ struct BenchOptions {
   int64_t source_length = 30;  ///< end mark included
   int64_t target_length = 30;  ///< end mark included
   int64_t steps = 20;          ///< timed, after 3 that are not
+  bool profile = false;        ///< also say where their time went
 };
 
 /// Training steps on random data of an exact shape, timed.
@@ -23,6 +27,8 @@ struct BenchResult {
   double page_faults = 0;  ///< minor faults in the median step
   int64_t parameters = 0;
   int64_t threads = 0, shards = 0;
+  int64_t steps = 0;                     ///< timed
+  std::optional<ProfileReport> profile;  ///< of all timed steps, where it was asked for
   Json json() const;
 };
 
@@ -32,5 +38,8 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options);
 /// GFLOP/s of C = A B with 1,024 x 1,024 matrices, one product a thread side by side: the best of
 /// `rounds`.
 double peak_gemm_gflops(int threads, int rounds = 5);
+
+/// A profile of so many steps, in milliseconds a step.
+Json profile_json(const ProfileReport& profile, int64_t steps);
 
 }  // namespace lookback

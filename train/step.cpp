@@ -6,6 +6,7 @@
 #include "autograd/ops.h"
 #include "core/error.h"
 #include "core/kernels/softmax.h"
+#include "core/profile.h"
 #include "core/threads.h"
 #include "models/decode.h"
 
@@ -59,21 +60,68 @@ struct Part {
 
 Part run_part(const EncoderDecoder& model, const Batch& batch, const Pass& pass, double tokens,
               double label_smoothing) {
-  Variable logits = model.forward(batch, pass);
-  Variable loss =
-      cross_entropy(logits, batch.target,
-                    {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing});
-  Part out{.loss = static_cast<double>(loss.item()),
-           .nll = static_cast<double>(loss.item()),
-           .gradients = {}};
-  if (label_smoothing > 0) {
-    out.nll = 0;
-    for (const std::vector<double>& sentence : token_log_probabilities(logits, batch))
-      for (double log_p : sentence) out.nll -= log_p / tokens;
-  }
-  logits = {};  // backward holds what it needs of it
+  Part out;
+  Variable loss;
+  {
+    ProfileScope timed(Phase::kForward, "outside of ops");
+    Variable logits = model.forward(batch, pass);
+    loss = cross_entropy(logits, batch.target,
+                         {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing});
+    out.loss = out.nll = static_cast<double>(loss.item());
+    if (label_smoothing > 0) {
+      out.nll = 0;
+      for (const std::vector<double>& sentence : token_log_probabilities(logits, batch))
+        for (double log_p : sentence) out.nll -= log_p / tokens;
+    }
+  }  // logits go: backward holds what it needs of them
   out.gradients = backward(loss);
+  ProfileScope timed(Phase::kBackward, "freeing the graph");
+  loss = {};
   return out;
+}
+
+/// A shard and the random numbers that are its own.
+struct Work {
+  Batch batch;
+  Pass pass;
+};
+
+std::vector<Work> shards_of(const std::vector<Batch>& batches, const Pass& pass, int64_t shards) {
+  ProfileScope timed(Phase::kAround, "batch into shards");
+  std::vector<Work> work;
+  uint64_t sentences = 0, before = pass.key.index;
+  for (const Batch& batch : batches) {
+    for (const std::vector<int64_t>& rows : deal(batch, shards)) {
+      work.push_back({select(batch, rows), pass});
+      work.back().pass.key.index += sentences;
+      for (int64_t row : rows)
+        work.back().pass.sentences.push_back(before + static_cast<uint64_t>(row));
+      sentences += rows.size();
+    }
+    before += static_cast<uint64_t>(batch.size());
+  }
+  return work;
+}
+
+std::vector<Part> run_parts(const EncoderDecoder& model, const std::vector<Work>& work,
+                            double tokens, const StepOptions& options) {
+  std::vector<Part> parts(work.size());
+  auto shard = [&](size_t i) {
+    parts[i] = run_part(model, work[i].batch, work[i].pass, tokens, options.label_smoothing);
+  };
+  if (work.size() == 1) {  // alone it keeps all threads for its ops
+    shard(0);
+    return parts;
+  }
+  bool meanwhile = options.meanwhile && threads() > 1 && !detail::inside_parallel;
+  int64_t tasks = static_cast<int64_t>(work.size()) + (meanwhile ? 1 : 0);
+  ProfileTeam team(detail::inside_parallel ? 1 : std::min<int64_t>(threads(), tasks));
+  parallel_tasks(tasks, [&](int64_t i) {
+    ProfileTeam::Piece piece(team);
+    size_t at = static_cast<size_t>(i);
+    at < work.size() ? shard(at) : options.meanwhile();
+  });
+  return parts;
 }
 
 }  // namespace
@@ -83,35 +131,12 @@ StepResult forward_backward(const EncoderDecoder& model,
                             const std::vector<Batch>& batches, const Pass& pass,
                             const StepOptions& options) {
   StepResult out;
-  struct Work {
-    Batch batch;
-    Pass pass;
-  };
-  std::vector<Work> work;
-  uint64_t sentences = 0, before = pass.key.index;
-  for (const Batch& batch : batches) {
-    out.tokens += batch.target_tokens();
-    for (const std::vector<int64_t>& rows : deal(batch, options.shards)) {
-      work.push_back({select(batch, rows), pass});
-      work.back().pass.key.index += sentences;
-      for (int64_t row : rows)
-        work.back().pass.sentences.push_back(before + static_cast<uint64_t>(row));
-      sentences += rows.size();
-    }
-    before += static_cast<uint64_t>(batch.size());
-  }
+  for (const Batch& batch : batches) out.tokens += batch.target_tokens();
+  std::vector<Work> work = shards_of(batches, pass, options.shards);
   if (out.tokens == 0) fail("[step] the batches hold no target token");
-  std::vector<Part> parts(work.size());
-  auto run = [&](int64_t i) {
-    size_t at = static_cast<size_t>(i);
-    parts[at] = run_part(model, work[at].batch, work[at].pass, static_cast<double>(out.tokens),
-                         options.label_smoothing);
-  };
-  if (work.size() == 1)
-    run(0);  // alone it keeps all threads for its ops
-  else
-    parallel_tasks(static_cast<int64_t>(work.size()), run);
+  std::vector<Part> parts = run_parts(model, work, static_cast<double>(out.tokens), options);
 
+  ProfileScope timed(Phase::kAround, "sum over shards, norm");
   std::vector<Gradients> gradients;
   for (Part& part : parts) {
     out.loss += part.loss;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "models/encoder_decoder.h"
@@ -10,6 +11,9 @@ namespace lookback {
 struct StepOptions {
   int64_t shards = 1;          ///< parts of the batch that run side by side
   double label_smoothing = 0;  ///< see cross_entropy
+  /// Work that has nothing to do with this step and must not throw, for the first thread that is
+  /// through with its shards. It is left undone where shards do not run side by side.
+  std::function<void()> meanwhile = nullptr;
 };
 
 /// One forward and backward over one or more batches, whose gradients are added.

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "train/batches_ahead.h"
 #include "train/run_folder.h"
 #include "train/step.h"
 #include "train/train_state.h"
@@ -37,7 +38,6 @@ class Training {
   bool resumes() const { return run_.start == TrainRun::Start::kResume; }
   void open_folder();
   void step();
-  std::vector<Batch> batches(int64_t step);
   void report();
   void validate();
   void save(bool best);
@@ -48,6 +48,7 @@ class Training {
   const TrainRun& run_;
   std::optional<RunFolder> folder_;
   TrainResult out_;
+  std::optional<BatchesAhead> batches_;
   std::vector<Module::Named> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
   Schedule schedule_;
@@ -71,6 +72,7 @@ Training::Training(const Recipe& recipe, const TrainRun& run)
   total_steps_ = options_.steps > 0 ? options_.steps : out_.data->steps_in_epochs(options_.epochs);
   if (options_.steps == 0) total_steps_ = std::max<int64_t>(1, total_steps_ / options_.accumulate);
   out_.data->held_out(Split::kValid);
+  batches_.emplace(*out_.data, options_.accumulate);
   out_.model =
       recipe_.model(out_.data->source_vocabulary().size(), out_.data->target_vocabulary().size());
   for (Split split : {Split::kTrain, Split::kValid, Split::kTest})
@@ -101,24 +103,17 @@ void Training::open_folder() {
   if (run_.log_file) log_to_file(folder_->file("log.txt"));
 }
 
-std::vector<Batch> Training::batches(int64_t step) {
-  std::vector<Batch> out;
-  for (int64_t i = 0; i < options_.accumulate; ++i) {
-    std::vector<Example> examples = out_.data->training_examples(step * options_.accumulate + i);
-    out.push_back(make_batch(examples));
-  }
-  return out;
-}
-
 void Training::step() {
   Pass pass{.training = true,
             .key = {.seed = recipe_.seed,
                     .purpose = 0,
                     .step = static_cast<uint64_t>(state_.step),
                     .index = 0}};
+  StepOptions options{.shards = options_.shards, .label_smoothing = options_.label_smoothing};
+  int64_t next = state_.step + 1;
+  if (next < total_steps_) options.meanwhile = [this, next] { batches_->make(next); };
   StepResult result =
-      forward_backward(*out_.model, parameters_, batches(state_.step), pass,
-                       {.shards = options_.shards, .label_smoothing = options_.label_smoothing});
+      forward_backward(*out_.model, parameters_, batches_->take(state_.step), pass, options);
   ++state_.step;
   tokens_ += result.tokens;
   rate_ = options_.optimizer.rate * schedule_(state_.step);
@@ -139,13 +134,17 @@ void Training::step() {
     return;
   }
   state_.skipped_in_row = 0;
-  optimizer_->step(result.gradients, rate_, clip_factor(norm_, options_.clip_norm));
+  {
+    ProfileScope timed(Phase::kAround, "optimiser");
+    optimizer_->step(result.gradients, rate_, clip_factor(norm_, options_.clip_norm));
+  }
   state_.loss += result.loss;
   state_.nll += result.nll;
   ++state_.steps_summed;
 }
 
 void Training::report() {
+  ProfileScope timed(Phase::kAround, "logging");
   // Where every step since the last report was skipped there is no mean: 0 / 0 is NaN, null in JSON.
   double count = static_cast<double>(state_.steps_summed);
   Progress progress{.step = state_.step,
@@ -172,6 +171,7 @@ void Training::report() {
 }
 
 void Training::validate() {
+  ProfileScope timed(Phase::kAround, "validation");
   Clock::time_point start = Clock::now();
   out_.last = evaluate(*out_.model, out_.data->held_out(Split::kValid));
   reported_ += Clock::now() - start;  // validation is no training time
@@ -190,6 +190,7 @@ void Training::validate() {
   }
   state_.strikes = best ? 0 : state_.strikes + 1;
   if (folder_) {
+    ProfileScope timed_inside(Phase::kAround, "logging");
     Json line{{"event", "validate"}, {"step", state_.step}};
     line.update(out_.last.json());
     line.erase("by_length");
@@ -198,6 +199,7 @@ void Training::validate() {
     folder_->metric(line);
   }
   save(best);
+  ProfileScope timed_inside(Phase::kAround, "logging");
   if (run_.on_validation) run_.on_validation(state_.step, out_.last, best);
 }
 
@@ -205,6 +207,7 @@ void Training::validate() {
 /// state does again comes out the same.
 void Training::save(bool best) {
   if (!folder_) return;
+  ProfileScope timed(Phase::kAround, "checkpoints");
   ModelFile file{.model = out_.model.get(),
                  .config = &recipe_.resolved,
                  .source = &out_.data->source_vocabulary(),
@@ -228,6 +231,9 @@ TrainResult Training::go() {
                    .threads = threads(),
                    .shards = options_.shards,
                    .data = out_.data->description()});
+  int64_t first = state_.step;
+  std::optional<Profile> profile;
+  if (run_.profile) profile.emplace();
   begin_ = reported_ = Clock::now();
   while (!finished()) {
     step();
@@ -241,9 +247,13 @@ TrainResult Training::go() {
     }
   }
   // A run that was resumed when it was over has yet to say how good it is.
-  if (!out_.interrupted && validated_step_ != state_.step)
+  if (!out_.interrupted && validated_step_ != state_.step) {
+    ProfileScope timed(Phase::kAround, "validation");
     out_.last = evaluate(*out_.model, out_.data->held_out(Split::kValid));
+  }
+  if (profile) out_.profile = profile->report();
   out_.step = state_.step;
+  out_.steps_made = state_.step - first;
   out_.best_step = state_.best_step;
   out_.best_metric = state_.best_metric;
   out_.skipped = state_.skipped;

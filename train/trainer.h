@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "core/profile.h"
 #include "train/evaluate.h"
 #include "train/recipe.h"
 
@@ -34,6 +36,7 @@ struct TrainRun {
   std::string
       folder;  ///< of the run; empty: nothing is written (for programs that keep the model in hand)
   Start start = Start::kFresh;
+  bool profile = false;  ///< TrainResult::profile says where the time went
   bool log_file = true;  ///< log.txt is kept; false where several runs share the process's one log
   const std::atomic<bool>* stop =
       nullptr;  ///< set by a signal: end after this step, with everything saved
@@ -49,9 +52,11 @@ struct TrainResult {
   int64_t best_step = 0;
   double best_metric = 0;
   double seconds = 0;
-  int64_t skipped = 0;       ///< steps left out for gradients that were not finite
-  bool interrupted = false;  ///< `stop` was set
-  Evaluation last;           ///< the last validation
+  int64_t steps_made = 0;                ///< in this run, without those before it was resumed
+  std::optional<ProfileReport> profile;  ///< of the loop over steps
+  int64_t skipped = 0;                   ///< steps left out for gradients that were not finite
+  bool interrupted = false;              ///< `stop` was set
+  Evaluation last;                       ///< the last validation
 };
 
 /// Trains by a recipe. With a folder it holds afterwards: config.yaml (resolved), metrics.jsonl,

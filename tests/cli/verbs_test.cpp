@@ -286,6 +286,49 @@ TEST_F(CommandLineTest, Benches) {
             std::string::npos);
 }
 
+TEST_F(CommandLineTest, BenchSaysWhereAStepsTimeGoes) {
+  std::string arguments =
+      "bench tiny.yaml --batch 4 --source-length 3 --target-length 5 --steps 2 "
+      "--set train.shards=2";
+  EXPECT_EQ(run(arguments).out.find("unattributed"), std::string::npos);
+  EXPECT_FALSE(parse_json(run(arguments + " --json").out, "standard output").contains("profile"));
+
+  Outcome outcome = run(arguments + " --profile");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* line : {"\nforward ", "\n  recurrent_sequence ", "\nbackward ",
+                           "\n  sums of gradients ", "\naround ", "\n  optimiser ",
+                           "\n  waiting for other shards ", "\nunattributed ", "\nall of a step "})
+    EXPECT_NE(outcome.out.find(line), std::string::npos) << line << outcome.out;
+
+  Json json = parse_json(run(arguments + " --profile --json").out, "standard output")["profile"];
+  EXPECT_EQ(json["steps"], 2);
+  std::set<std::string> phases;
+  for (const Json& row : json["rows"]) {
+    phases.insert(row["phase"]);
+    if (row["name"] == "additive_attention") {
+      EXPECT_EQ(row["calls"], 2 * 5);  // shards, positions
+    }
+  }
+  EXPECT_EQ(phases, (std::set<std::string>{"forward", "backward", "around"}));
+}
+
+TEST_F(CommandLineTest, TrainSaysWhereItsTimeWent) {
+  EXPECT_EQ(train_tiny().err.find("unattributed"), std::string::npos);
+  Outcome outcome = run("train tiny.yaml --run r --overwrite --profile");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  size_t at = outcome.err.find("where the time of 6 steps went:\n");
+  ASSERT_NE(at, std::string::npos) << outcome.err;
+  for (const char* line :
+       {"\n  forward ", "\n  backward ", "\n  data ", "\n  optimiser ", "\n  validation ",
+        "\n  checkpoints ", "\n  logging ", "\n  unattributed ", "\n  in all "})
+    EXPECT_NE(outcome.err.find(line, at), std::string::npos) << line << outcome.err;
+  // A run that is over has made no step, and says so.
+  outcome = run("train tiny.yaml --run r --resume --profile");
+  EXPECT_NE(outcome.err.find("where the time of 0 steps went:\n"), std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(CommandLineTest, HelpIsComplete) {
   std::string overview = run("--help").out;
   EXPECT_EQ(run("").out, overview);
