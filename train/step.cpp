@@ -59,21 +59,11 @@ struct Part {
 
 Part run_part(const EncoderDecoder& model, const Batch& batch, const Pass& pass, double tokens,
               double label_smoothing) {
-  Variable logits = model.forward(batch, pass);
-  Variable loss =
-      cross_entropy(logits, batch.target,
-                    {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing});
-  Part out{.loss = static_cast<double>(loss.item()),
-           .nll = static_cast<double>(loss.item()),
-           .gradients = {}};
-  if (label_smoothing > 0) {
-    out.nll = 0;
-    for (const std::vector<double>& sentence : token_log_probabilities(logits, batch))
-      for (double log_p : sentence) out.nll -= log_p / tokens;
-  }
-  logits = {};  // backward holds what it needs of it
-  out.gradients = backward(loss);
-  return out;
+  TokenLoss got = model.loss(
+      batch, {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing}, pass);
+  return {.loss = double{got.loss.item()},
+          .nll = double{got.nll.item()},
+          .gradients = backward(got.loss)};
 }
 
 }  // namespace
