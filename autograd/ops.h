@@ -105,6 +105,27 @@ struct CrossEntropyOptions {
 Variable cross_entropy(const Variable& logits, const IdMatrix& targets,
                        const CrossEntropyOptions& options = {});
 
+// --- linear_cross_entropy.cpp
+/// Logits x W^T + bias + base as what they are made of, not worked out yet.
+struct LinearLogits {
+  Variable x;       ///< (..., F)
+  Variable weight;  ///< (V, F)
+  Variable bias;    ///< (V); undefined: none
+  /// With x (B, T, F): a row for each sentence, (B, V), added to all its T rows; undefined: none.
+  Variable base;
+};
+struct TokenLoss {
+  Variable loss;
+  Variable nll;  ///< the same without label smoothing; a constant
+};
+/// cross_entropy of such logits, targets as many as x has rows, without ever holding the logits of
+/// all rows: a block of rows at a time is worked out, compared with its targets, turned in place
+/// into the gradient of its logits and multiplied on to those of x, W, bias and base. So where a
+/// gradient is wanted, forward does all of the work and holds the result; backward scales it, and
+/// hands it on as it is for an upstream gradient of 1.
+TokenLoss linear_cross_entropy(const LinearLogits& logits, const IdMatrix& targets,
+                               const CrossEntropyOptions& options = {});
+
 // --- cells.cpp: the pointwise half of a recurrent cell, from the two shares of its gates,
 // x = W_ih x_t + b_ih and h = W_hh h_(t-1) + b_hh
 /// Vanilla: tanh(x + h), each (B, D).

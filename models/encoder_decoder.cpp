@@ -1,5 +1,8 @@
 #include "models/encoder_decoder.h"
 
+#include "core/error.h"
+#include "nn/output_layer.h"
+
 namespace lookback {
 
 namespace {
@@ -31,6 +34,19 @@ int64_t DecoderState::bytes() const {
   return count * static_cast<int64_t>(sizeof(Real));
 }
 
+Variable Decoder::forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,
+                          const Pass& pass) const {
+  std::optional<LinearLogits> pending = output(inputs, lengths, memory, pass);
+  if (!pending)
+    fail("[decoder] a decoder must override forward() or output(), and this one has neither");
+  return logits(*pending);
+}
+
+std::optional<LinearLogits> Decoder::output(const IdMatrix&, const Lengths&, const Memory&,
+                                            const Pass&) const {
+  return {};
+}
+
 EncoderDecoder::EncoderDecoder(std::unique_ptr<Encoder> encoder, std::unique_ptr<Decoder> decoder)
     : encoder_(std::move(encoder)), decoder_(std::move(decoder)) {
   child("encoder", *encoder_);
@@ -55,6 +71,22 @@ Variable EncoderDecoder::forward(const Batch& batch, const Pass& pass) const {
 
 Variable EncoderDecoder::forward(const Batch& batch, const Memory& memory, const Pass& pass) const {
   return decoder_->forward(batch.decoder_input, batch.target_lengths, memory, pass);
+}
+
+TokenLoss EncoderDecoder::loss(const Batch& batch, const CrossEntropyOptions& options,
+                               const Pass& pass) const {
+  Memory memory = encode(batch.source, batch.source_lengths, pass);
+  if (std::optional<LinearLogits> pending =
+          decoder_->output(batch.decoder_input, batch.target_lengths, memory, pass))
+    return linear_cross_entropy(*pending, batch.target, options);
+  Variable logits = forward(batch, memory, pass);
+  TokenLoss out{.loss = cross_entropy(logits, batch.target, options), .nll = {}};
+  CrossEntropyOptions plain = options;
+  plain.label_smoothing = 0;
+  NoGrad no_history;
+  out.nll =
+      options.label_smoothing > 0 ? cross_entropy(logits, batch.target, plain) : out.loss.detach();
+  return out;
 }
 
 }  // namespace lookback

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "autograd/ops.h"
 #include "models/batch.h"
 #include "nn/attention.h"
 #include "nn/cell.h"
@@ -73,9 +75,14 @@ class Decoder : public Module {
   virtual Step step(std::span<const Id> previous, const DecoderState& state,
                     const Memory& memory) const = 0;
   /// Teacher forcing: all steps over the given inputs (B, T) -> logits (B, T, V). At real tokens
-  /// equal to repeated step(), which tests hold it to; at padding the logits mean nothing.
+  /// equal to repeated step(), which tests hold it to; at padding the logits mean nothing. A decoder
+  /// overrides this or output().
   virtual Variable forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,
-                           const Pass& pass) const = 0;
+                           const Pass& pass) const;
+  /// The same up to the last product, for a decoder that ends in one: forward() follows from it,
+  /// and training need not hold the logits of a whole batch.
+  virtual std::optional<LinearLogits> output(const IdMatrix& inputs, const Lengths& lengths,
+                                             const Memory& memory, const Pass& pass) const;
   /// Steps that a sentence may have, the one that says the end mark included; -1: no limit.
   virtual int64_t max_positions() const { return -1; }
 };
@@ -100,6 +107,10 @@ class EncoderDecoder final : public Module {
   Variable forward(const Batch& batch, const Pass& pass = {}) const;
   /// The same from a memory of the batch's sources that is at hand.
   Variable forward(const Batch& batch, const Memory& memory, const Pass& pass = {}) const;
+  /// cross_entropy of the batch's targets under teacher forcing: through the decoder's output()
+  /// where it has one, else from its logits.
+  TokenLoss loss(const Batch& batch, const CrossEntropyOptions& options,
+                 const Pass& pass = {}) const;
 
  private:
   std::unique_ptr<Encoder> encoder_;

@@ -62,8 +62,8 @@ class RecurrentDecoder final : public Decoder {
   DecoderState start(const Memory& memory) const override;
   Step step(std::span<const Id> previous, const DecoderState& state,
             const Memory& memory) const override;
-  Variable forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,
-                   const Pass& pass) const override;
+  std::optional<LinearLogits> output(const IdMatrix& inputs, const Lengths& lengths,
+                                     const Memory& memory, const Pass& pass) const override;
 
  private:
   /// What a step starts from.
@@ -86,8 +86,8 @@ class RecurrentDecoder final : public Decoder {
                std::vector<CellState>& states, const Pass& pass) const;
   Variable all_states(const Variable& embedded, const Lengths& lengths, const Memory& memory,
                       const Pass& pass) const;
-  Variable fixed_context_logits(const Variable& states, const Memory& memory,
-                                const Pass& pass) const;
+  LinearLogits fixed_context_logits(const Variable& states, const Memory& memory,
+                                    const Pass& pass) const;
   Variable attend_before(const Variable& embedded, const Memory& memory, const Pass& pass) const;
   Variable attend_after(const Variable& states, const Memory& memory) const;
   Variable attend_and_feed(const Variable& embedded, const Memory& memory, const Pass& pass) const;

@@ -23,15 +23,16 @@ Variable RecurrentDecoder::all_states(const Variable& embedded, const Lengths& l
   return rnn_(embedded, lengths, initial(memory).layers, pass).states;
 }
 
-Variable RecurrentDecoder::fixed_context_logits(const Variable& states, const Memory& memory,
-                                                const Pass& pass) const {
+LinearLogits RecurrentDecoder::fixed_context_logits(const Variable& states, const Memory& memory,
+                                                    const Pass& pass) const {
   // W_o [s; c] = W_s s + W_c c, and c is the same at every step: its share is worked out once a
   // sentence.
   Variable context = drop(memory.last.back().hidden, options_.dropout, pass, "decoder.context");
   int64_t units = options_.hidden;
-  Variable of_states = linear(states, narrow(output_.weight(), 1, 0, units), output_.bias());
-  Variable of_context = linear(context, narrow(output_.weight(), 1, units, memory_.states));
-  return of_states + reshape(of_context, {context.size(0), 1, of_context.size(1)});
+  return {.x = states,
+          .weight = narrow(output_.weight(), 1, 0, units),
+          .bias = output_.bias(),
+          .base = linear(context, narrow(output_.weight(), 1, units, memory_.states))};
 }
 
 /// [s_t; c_t] of all steps.
@@ -69,17 +70,19 @@ Variable RecurrentDecoder::attend_and_feed(const Variable& embedded, const Memor
   return stack(out, 1);
 }
 
-Variable RecurrentDecoder::forward(const IdMatrix& inputs, const Lengths& lengths,
-                                   const Memory& memory, const Pass& pass) const {
+std::optional<LinearLogits> RecurrentDecoder::output(const IdMatrix& inputs, const Lengths& lengths,
+                                                     const Memory& memory, const Pass& pass) const {
   Variable embedded = drop(embedding_(inputs), dropout(), pass, "decoder.embedding");
   auto dropped = [&](const Variable& features) {
     return drop(features, dropout(), pass, "decoder.output");
   };
   if (!attention_)
     return fixed_context_logits(dropped(all_states(embedded, lengths, memory, pass)), memory, pass);
-  if (!asks_after_step()) return output_(dropped(attend_before(embedded, memory, pass)));
-  if (options_.input_feeding) return output_(dropped(attend_and_feed(embedded, memory, pass)));
-  return output_(dropped(attend_after(all_states(embedded, lengths, memory, pass), memory)));
+  if (!asks_after_step()) return output_.pending(dropped(attend_before(embedded, memory, pass)));
+  if (options_.input_feeding)
+    return output_.pending(dropped(attend_and_feed(embedded, memory, pass)));
+  return output_.pending(
+      dropped(attend_after(all_states(embedded, lengths, memory, pass), memory)));
 }
 
 }  // namespace lookback

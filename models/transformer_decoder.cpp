@@ -36,11 +36,12 @@ Variable TransformerDecoder::states(const Variable& x, const Memory& memory,
   return norm_(y);
 }
 
-Variable TransformerDecoder::forward(const IdMatrix& inputs, const Lengths& lengths,
-                                     const Memory& memory, const Pass& pass) const {
+std::optional<LinearLogits> TransformerDecoder::output(const IdMatrix& inputs,
+                                                       const Lengths& lengths, const Memory& memory,
+                                                       const Pass& pass) const {
   Variable x = drop(positions_(embedding_(inputs), lengths, pass), options_.dropout, pass,
                     "decoder.embedding");
-  return output_(states(x, memory, pass));
+  return output_.pending(states(x, memory, pass));
 }
 
 DecoderState TransformerDecoder::start(const Memory& memory) const {

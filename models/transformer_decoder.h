@@ -25,8 +25,8 @@ class TransformerDecoder final : public Decoder {
   DecoderState start(const Memory& memory) const override;
   Step step(std::span<const Id> previous, const DecoderState& state,
             const Memory& memory) const override;
-  Variable forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,
-                   const Pass& pass) const override;
+  std::optional<LinearLogits> output(const IdMatrix& inputs, const Lengths& lengths,
+                                     const Memory& memory, const Pass& pass) const override;
   /// All layers and the last normalisation over word vectors, x (B, T, D); `memory` prepared.
   Variable states(const Variable& x, const Memory& memory, const Pass& pass) const;
   int64_t max_positions() const override { return positions_.limit(); }

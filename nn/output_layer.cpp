@@ -2,10 +2,16 @@
 
 #include <cmath>
 
-#include "autograd/ops.h"
 #include "core/error.h"
 
 namespace lookback {
+
+Variable logits(const LinearLogits& pending) {
+  Variable product = linear(pending.x, pending.weight, pending.bias);
+  if (!pending.base.defined()) return product;
+  const Variable& base = pending.base;
+  return product + reshape(base, {base.size(0), 1, base.size(1)});
+}
 
 OutputLayer::OutputLayer(const Options& o, const Variable& tied) : weight_(tied) {
   if (o.inputs < 1 || o.words < 1)
@@ -19,8 +25,8 @@ OutputLayer::OutputLayer(const Options& o, const Variable& tied) : weight_(tied)
   bias_ = parameter("bias", {o.words}, draw);
 }
 
-Variable OutputLayer::operator()(const Variable& features) const {
-  return linear(features, weight_, bias_);
+LinearLogits OutputLayer::pending(const Variable& features) const {
+  return {.x = features, .weight = weight_, .bias = bias_, .base = {}};
 }
 
 }  // namespace lookback

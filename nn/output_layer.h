@@ -1,8 +1,12 @@
 #pragma once
 
+#include "autograd/ops.h"
 #include "nn/module.h"
 
 namespace lookback {
+
+/// Works the logits out: (..., V).
+Variable logits(const LinearLogits& pending);
 
 /// The last layer of a decoder: features (..., inputs) -> logits (..., V), W x + b. Parameters as in
 /// torch.nn.Linear: `weight` (V, inputs), unless it is tied to a table of word vectors (Press and
@@ -16,7 +20,9 @@ class OutputLayer : public Module {
   /// `tied`: the table of word vectors, (V, inputs), or undefined for a weight of its own.
   OutputLayer(const Options& options, const Variable& tied);
 
-  Variable operator()(const Variable& features) const;
+  Variable operator()(const Variable& features) const { return logits(pending(features)); }
+  /// The same, not worked out yet: linear_cross_entropy() needs no more.
+  LinearLogits pending(const Variable& features) const;
   const Variable& weight() const { return weight_; }
   const Variable& bias() const { return bias_; }
 

@@ -61,22 +61,17 @@ struct Part {
 Part run_part(const EncoderDecoder& model, const Batch& batch, const Pass& pass, double tokens,
               double label_smoothing) {
   Part out;
-  Variable loss;
+  TokenLoss got;
   {
     ProfileScope timed(Phase::kForward, "outside of ops");
-    Variable logits = model.forward(batch, pass);
-    loss = cross_entropy(logits, batch.target,
-                         {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing});
-    out.loss = out.nll = static_cast<double>(loss.item());
-    if (label_smoothing > 0) {
-      out.nll = 0;
-      for (const std::vector<double>& sentence : token_log_probabilities(logits, batch))
-        for (double log_p : sentence) out.nll -= log_p / tokens;
-    }
-  }  // logits go: backward holds what it needs of them
-  out.gradients = backward(loss);
+    got = model.loss(
+        batch, {.ignore = kPad, .divide_by = tokens, .label_smoothing = label_smoothing}, pass);
+    out.loss = double{got.loss.item()};
+    out.nll = double{got.nll.item()};
+  }
+  out.gradients = backward(got.loss);
   ProfileScope timed(Phase::kBackward, "freeing the graph");
-  loss = {};
+  got = {};
   return out;
 }
 

@@ -2,28 +2,16 @@
 
 #include "autograd/node.h"
 #include "autograd/ops.h"
-#include "core/error.h"
+#include "autograd/ops/target_rows.h"
 #include "core/kernels/softmax.h"
 #include "core/threads.h"
 
 namespace lookback {
-namespace {
-
-/// Rows that make a thread's while.
-int64_t row_grain(int64_t words) {
-  return std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(words, 1));
-}
-
-}  // namespace
 
 Variable cross_entropy(const Variable& logits, const IdMatrix& targets,
                        const CrossEntropyOptions& options) {
   int64_t rows = logits.shape().rows(), words = logits.shape().columns();
-  if (rows != targets.rows * targets.columns)
-    fail("[cross_entropy] logits {} do not fit targets ({}, {})", logits.shape().text(),
-         targets.rows, targets.columns);
-  for (Id id : targets.values)
-    if (id < 0 || id >= words) fail("[cross_entropy] target {} is outside the {} words", id, words);
+  check_targets("cross_entropy", "logits", logits.shape(), targets, words);
 
   Tensor log_sums(
       {rows});  // log sum_v e^(logit_v) of each row: all that backward needs besides the logits

@@ -195,6 +195,34 @@ TEST(OpGradient, cross_entropy) {
         {random_tensor({2, 3, 5}, 1, -3, 3)});
 }
 
+TEST(OpGradient, linear_cross_entropy) {
+  IdMatrix targets(2, 3, 0);
+  targets.values = {1, 4, 0, 2, 0, 0};
+  for (double smoothing : {0.0, 0.1}) {
+    CrossEntropyOptions options{.ignore = 0, .divide_by = 3, .label_smoothing = smoothing};
+    auto loss = [&](const LinearLogits& in) {
+      return linear_cross_entropy(in, targets, options).loss;
+    };
+    expect_gradients(
+        [&](const Inputs& in) {
+          return loss({tanh(in[0]), in[1], in[2], in[3]});
+        },
+        {r({2, 3, 4}), r({5, 4}, 2), r({5}, 3), r({2, 5}, 4)});
+    expect_gradients(
+        [&](const Inputs& in) {
+          return loss({in[0], in[1], {}, {}});
+        },
+        {r({6, 4}), r({5, 4}, 2)});
+    // Beside another use of the same inputs.
+    expect_gradients(
+        [&](const Inputs& in) {
+          Variable x = matmul(in[0], in[1]);
+          return std::vector<Variable>{loss({x, in[1], {}, {}}), x};
+        },
+        {r({2, 3, 5}), r({5, 5}, 2)});
+  }
+}
+
 TEST(OpGradient, rnn_gates) {
   expect_gradients([](const Inputs& in) { return rnn_gates(in[0], in[1]); },
                    {r({2, 5}), r({2, 5}, 2)});

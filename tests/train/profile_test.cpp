@@ -54,7 +54,7 @@ TEST(StepProfile, counts_every_op_of_every_shard) {
                                    backward = calls(report, Phase::kBackward),
                                    around = calls(report, Phase::kAround);
     for (auto* side : {&forward, &backward}) {
-      EXPECT_EQ((*side)["cross_entropy"], shards);
+      EXPECT_EQ((*side)["linear_cross_entropy"], shards);
       EXPECT_EQ((*side)["recurrent_sequence"], shards);
       EXPECT_EQ((*side)["embedding"], 2 * shards);
       EXPECT_EQ((*side)["additive_attention"], targets * shards);
@@ -101,7 +101,7 @@ TEST(StepProfile, bench_has_one_only_where_it_is_asked_for) {
     EXPECT_DOUBLE_EQ(row["ms"],
                      row["products_ms"].get<double>() + row["elsewhere_ms"].get<double>());
     with_products += row.contains("products_gflops");
-    if (row["name"] == "cross_entropy") {
+    if (row["name"] == "linear_cross_entropy") {
       EXPECT_EQ(row["calls"], 2);  // a step, of two shards
     }
   }
