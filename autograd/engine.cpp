@@ -5,15 +5,79 @@
 #include "autograd/node.h"
 #include "autograd/variable.h"
 #include "core/error.h"
+#include "core/gemm.h"
+#include "core/threads.h"
 
 namespace lookback {
 namespace {
 
 constexpr const char* kSums = "sums of gradients";  // in a profile
+constexpr const char* kWeights = "gradients of weights";
 
-/// The gradients that have reached a node's results and wait until all its users are done.
-struct Waiting {
-  std::vector<Tensor> gradients;
+/// Gradients are handed on without copying, so a tensor may wait in two places; whoever adds to it first
+/// takes a copy.
+void make_own(Tensor& tensor) {
+  if (!tensor.unique()) tensor = tensor.clone();
+}
+
+/// The gradient that has reached one result of a node and waits until all its users are done: a sum, and
+/// products that are still to be added to it.
+class Waiting {
+ public:
+  Tensor sum;
+
+  /// `matrices` of the gradient, each with as many of the rows of left and right.
+  void add_product(const Shape& shape, int64_t matrices, const Tensor& left, const Tensor& right) {
+    if (matrices != matrices_ && rows_ > 0) multiply(shape);
+    matrices_ = matrices;
+    left_.push_back(left);
+    right_.push_back(right);
+    rows_ += left.shape().rows();
+    if (rows_ >= kEnough * matrices) multiply(shape);
+  }
+
+  /// All that has come together.
+  Tensor& settle(const Shape& shape) {
+    if (rows_ > 0) multiply(shape);
+    return sum;
+  }
+
+ private:
+  // Rows of one matrix from which a product is no faster for being longer, and what waits takes memory.
+  static constexpr int64_t kEnough = 1024;
+
+  void multiply(const Shape& shape) {
+    ProfileScope timed(Phase::kBackward, kWeights);
+    bool first = !sum.defined();
+    if (first)
+      sum = Tensor(shape);
+    else
+      make_own(sum);
+    int64_t size = sum.count() / matrices_, columns = shape.columns();
+    auto one = [&](int64_t matrix) {
+      gemm_rows(rows_of(left_, matrix), rows_of(right_, matrix),
+                mutable_matrix(sum.data() + matrix * size, size / columns, columns), !first);
+    };
+    if (matrices_ == 1)
+      one(0);  // a large one, which is split inside
+    else
+      parallel_tasks(matrices_, one);
+    left_.clear();
+    right_.clear();
+    rows_ = 0;
+  }
+
+  std::vector<Rows> rows_of(const std::vector<Tensor>& tensors, int64_t matrix) const {
+    std::vector<Rows> out;
+    for (const Tensor& x : tensors) {
+      int64_t rows = x.shape().rows() / matrices_, columns = x.shape().columns();
+      out.push_back({x.data() + matrix * rows * columns, columns, rows});
+    }
+    return out;
+  }
+
+  std::vector<Tensor> left_, right_;
+  int64_t rows_ = 0, matrices_ = 1;
 };
 
 /// One call of backward(): everything it gathers lives here and dies with it.
@@ -21,7 +85,7 @@ class Walk {
  public:
   void arrive(const std::shared_ptr<Node>& node, int output, Tensor gradient) {
     ProfileScope timed(Phase::kBackward, kSums);
-    Tensor& sum = slot(node, output);
+    Tensor& sum = slot(node, output).sum;
     if (!sum.defined()) {
       sum = std::move(gradient);
       return;
@@ -31,19 +95,13 @@ class Walk {
   }
 
   /// The waiting gradient of a node's result; first use puts the node in line.
-  Tensor& slot(const std::shared_ptr<Node>& node, int output) {
+  Waiting& slot(const std::shared_ptr<Node>& node, int output) {
     auto [place, fresh] = waiting_.try_emplace(node.get());
     if (fresh) {
-      place->second.gradients.resize(node->results.size());
+      place->second.resize(node->results.size());
       line_.push({node->id, node});
     }
-    return place->second.gradients[output];
-  }
-
-  /// Gradients are handed on without copying, so a tensor may wait in two places; whoever adds to
-  /// it first takes a copy.
-  static void make_own(Tensor& tensor) {
-    if (!tensor.unique()) tensor = tensor.clone();
+    return place->second[static_cast<size_t>(output)];
   }
 
   std::shared_ptr<Node> next() {
@@ -55,7 +113,9 @@ class Walk {
 
   std::vector<Tensor> take(const Node* node) {
     auto found = waiting_.find(node);
-    std::vector<Tensor> gradients = std::move(found->second.gradients);
+    std::vector<Tensor> gradients;
+    for (size_t i = 0; i < found->second.size(); ++i)
+      gradients.push_back(found->second[i].settle(node->results[i]));
     waiting_.erase(found);
     return gradients;
   }
@@ -67,7 +127,7 @@ class Walk {
     bool operator<(const Place& other) const { return id < other.id; }
   };
   std::priority_queue<Place> line_;  // youngest first: all users of a node come before the node
-  std::unordered_map<const Node*, Waiting> waiting_;
+  std::unordered_map<const Node*, std::vector<Waiting>> waiting_;
 };
 
 class Sink final : public GradientSink {
@@ -85,27 +145,26 @@ class Sink final : public GradientSink {
 
   Tensor& accumulated(int i) override {
     ProfileScope timed(Phase::kBackward, kSums);
-    Tensor& sum = walk_.slot(node_.inputs[i].node, node_.inputs[i].output);
+    Tensor& sum = slot(i).sum;
     if (sum.defined())
-      Walk::make_own(sum);
+      make_own(sum);
     else
       sum = Tensor::zeros(node_.input_shapes[i]);
     return sum;
   }
 
-  void add_product(int i, const MatrixView& a, const MatrixView& b) override {
-    if (!wants(i)) return;
+  void add_product(int i, const Tensor& left, const Tensor& right) override {
+    if (wants(i)) slot(i).add_product(node_.input_shapes[i], 1, left, right);
+  }
+
+  void add_products(int i, const Tensor& left, const Tensor& right) override {
     const Shape& shape = node_.input_shapes[i];
-    Tensor& sum = walk_.slot(node_.inputs[i].node, node_.inputs[i].output);
-    bool first = !sum.defined();
-    if (first)
-      sum = Tensor(shape);
-    else
-      Walk::make_own(sum);
-    gemm(a, b, mutable_matrix(sum.data(), shape.rows(), shape.columns()), {.accumulate = !first});
+    if (wants(i) && shape.count() > 0) slot(i).add_product(shape, shape[0], left, right);
   }
 
  private:
+  Waiting& slot(int i) { return walk_.slot(node_.inputs[i].node, node_.inputs[i].output); }
+
   Walk& walk_;
   const Node& node_;
 };

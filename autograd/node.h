@@ -8,7 +8,6 @@
 
 #include "autograd/variable.h"
 #include "core/allocator.h"
-#include "core/gemm.h"
 #include "core/profile.h"
 
 namespace lookback {
@@ -24,9 +23,13 @@ class GradientSink {
   virtual void add(int i, Tensor gradient) = 0;
   /// The input's gradient so far (zeros at first), to be added into in place.
   virtual Tensor& accumulated(int i) = 0;
-  /// Adds the product a b to the gradient seen as a matrix of (rows, columns) = Shape::rows(),
-  /// columns().
-  virtual void add_product(int i, const MatrixView& a, const MatrixView& b) = 0;
+  /// Adds left^T right, both seen as matrices of Shape::rows() x columns(), to the gradient seen so: what
+  /// a weight gets from each place that multiplied by it. The products of one weight wait for one another
+  /// and become one large one; so left and right must not be written afterwards.
+  virtual void add_product(int i, const Tensor& left, const Tensor& right) = 0;
+  /// The same for each sentence alone: left (B, T, M) or (B, M), right (B, T, N) or (B, N), an input of
+  /// (B, M, N). What the keys and values of an attention get from each query.
+  virtual void add_products(int i, const Tensor& left, const Tensor& right) = 0;
 };
 
 /// Gradients that reach an op's results; undefined where none does.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "autograd/variable.h"
+#include "core/gemm.h"
 #include "core/ids.h"
 #include "core/mask.h"
 #include "core/random.h"
@@ -49,6 +51,25 @@ Variable linear(const Variable& x, const Variable& weight, const Variable& bias 
 /// y = base + x W^T: (..., I), (O, I), (..., O) -> (..., O), without a tensor for the product
 /// alone.
 Variable linear_add(const Variable& x, const Variable& weight, const Variable& base);
+
+/// A weight (O, I) that the steps of a loop multiply by. It is laid out for their products once, and not by
+/// every one of them anew; without a loop it brings nothing. The weight must not change meanwhile.
+class SharedWeight {
+ public:
+  SharedWeight() = default;
+  explicit SharedWeight(const Variable& weight);
+
+  bool defined() const { return weight_.defined(); }
+  const Variable& weight() const { return weight_; }
+  const PackedMatrix& forward() const;   ///< W^T, which x stands before
+  const PackedMatrix& backward() const;  ///< W, which dy stands before
+ private:
+  struct Layouts;
+  Variable weight_;
+  std::shared_ptr<Layouts> layouts_;
+};
+Variable linear(const Variable& x, const SharedWeight& weight, const Variable& bias = {});
+Variable linear_add(const Variable& x, const SharedWeight& weight, const Variable& base);
 
 // --- shapes.cpp
 Variable reshape(const Variable& x, const Shape& shape);
@@ -210,13 +231,25 @@ Attended dot_product_attention(const Heads& query, const Heads& key, const Heads
                                const DotProductOptions& options = {});
 
 // --- additive_attention.cpp
+/// e^(2k) of projected keys (B, S, A), from which tanh(q + k) = 1 - 2 / (1 + e^(2q) e^(2k)) is had without
+/// another exponential. A sentence with a key so large (above 40) that digits would be lost does without.
+struct KeyExponentials {
+  Tensor values;                ///< (B, S, A)
+  std::vector<uint8_t> usable;  ///< (B)
+
+  KeyExponentials() = default;
+  explicit KeyExponentials(const Variable& keys);
+};
 /// Bahdanau et al., 2015:
 ///     e_j = v . tanh(q + k_j)   a = softmax(e)   context = sum_j a_j h_j
 /// for one query a sentence, (B, A) -> context (B, D), weights (B, S), or many, (B, T, A) ->
 /// (B, T, D), (B, T, S). Query and keys (B, S, A) are projected already, v (A), values h (B, S, D).
 /// The tensor of tanh, A numbers for each query and key, is never kept: forward needs it key by key,
 /// and backward computes it again. A causal mask is refused.
+///
+/// `exponentials`, of the same keys, make it cheaper where many queries come one by one.
 Attended additive_attention(const Variable& query, const Variable& keys, const Variable& v,
-                            const Variable& values, const Mask& mask);
+                            const Variable& values, const Mask& mask,
+                            const KeyExponentials& exponentials = {});
 
 }  // namespace lookback

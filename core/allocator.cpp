@@ -1,5 +1,7 @@
 #include "core/allocator.h"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -32,6 +34,20 @@ size_t class_of(size_t bytes) {
 
 size_t bytes_of(size_t size_class) {
   return (4 + size_class % 4) << (size_class / 4 + kSmallest - 2);
+}
+
+constexpr size_t kHugePage = size_t{1} << 21;
+
+/// Memory of the system. A large block lies on huge pages where the system gives them: a product that
+/// passes through megabytes of weights otherwise waits for the address of every 4 KiB of them.
+void* from_system(size_t bytes) {
+  if (bytes < kHugePage) return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  void* raw = std::aligned_alloc(kHugePage, (bytes + kHugePage - 1) / kHugePage * kHugePage);
+#ifdef MADV_HUGEPAGE
+  // Whole ones alone: a last one that is used in part would be taken in full. A refusal costs nothing but time.
+  if (raw) madvise(raw, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+  return raw;
 }
 
 struct FreeList {
@@ -68,11 +84,10 @@ void* cached_allocate(size_t bytes) {
   }
   if (!header) {
     size_t whole = sizeof(Header) + rounded;
-    whole = (whole + 63) / 64 * 64;
-    void* raw = std::aligned_alloc(64, whole);
+    void* raw = from_system(whole);
     if (!raw) {  // what is kept for other sizes may be what is lacking
       release_cached_memory();
-      raw = std::aligned_alloc(64, whole);
+      raw = from_system(whole);
     }
     if (!raw)
       fail("[allocate] out of memory: {} bytes asked for, {} in use", bytes, c.in_use.load());

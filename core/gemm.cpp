@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <vector>
 
 #include "core/error.h"
 #include "core/gemm_backend.h"
+#include "core/gemm_bf16.h"
+#include "core/products.h"
 #include "core/profile.h"
 #include "core/threads.h"
 
@@ -30,8 +33,9 @@ Sizes check(const MatrixView& a, const MatrixView& b, const MutableMatrix& c) {
   return {m, n, k};
 }
 
-/// Row block [begin, begin + count) of what a matrix stands for.
-MatrixView row_block(MatrixView a, int64_t begin, int64_t count) {
+/// Row block [begin, begin + count) of what a matrix stands for: a MatrixView or a Bf16View.
+template <class View>
+View row_block(View a, int64_t begin, int64_t count) {
   if (a.transposed) {
     a.data += begin;
     a.columns = count;
@@ -42,49 +46,219 @@ MatrixView row_block(MatrixView a, int64_t begin, int64_t count) {
   return a;
 }
 
-MatrixView column_block(const MatrixView& b, int64_t begin, int64_t count) {
-  return transposed(row_block(transposed(b), begin, count));
+template <class View>
+View column_block(View b, int64_t begin, int64_t count) {
+  b.transposed = !b.transposed;
+  b = row_block(b, begin, count);
+  b.transposed = !b.transposed;
+  return b;
 }
 
 // Below this a second thread costs more than it brings (a team takes some microseconds to open).
 constexpr double kSplitFlops = 4e6;
 constexpr int64_t kBlocks = 8;
 
-}  // namespace
+/// The matrix in panels; undefined where the kernels take it as it lies.
+Tensor panels_of(const MatrixView& b) {
+  int64_t k = b.transposed ? b.columns : b.rows, n = b.transposed ? b.rows : b.columns;
+  int64_t count = panels_count(k, n);
+  if (count == 0) return {};
+  Tensor out({count});
+  Real* to = out.data();
+  parallel_for((n + kPanelWidth - 1) / kPanelWidth, 1 + (1 << 16) / (k * kPanelWidth),
+               [&](int64_t begin, int64_t end) {
+                 lay_out_panels(b, begin * kPanelWidth, std::min(end * kPanelWidth, n), to);
+               });
+  return out;
+}
 
-void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
-          const GemmOptions& options) {
-  if (options.accumulate && options.bias)
-    fail("[matmul] a bias cannot be added while accumulating");
-  auto [m, n, k] = check(a, b, c);
-  if (m == 0 || n == 0) return;
-  double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  flops_done.fetch_add(static_cast<uint64_t>(flops), std::memory_order_relaxed);
-  ProfileProduct timed(flops);
-
-  int64_t longest = std::max(m, n);
-  if (detail::inside_parallel || flops < kSplitFlops || longest < 64) {
+/// One product on this thread: `panels`, where there are any, begin at b's first column.
+void one_thread(const MatrixView& a, const MatrixView& b, const Real* panels,
+                const MutableMatrix& c, const GemmOptions& options) {
+  if (panels)
+    gemm_panels(a, panels, c, options);
+  else
     gemm_one_thread(a, b, c, options);
+}
+
+double flops_of(int64_t m, int64_t n, int64_t k) {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+void count_flops(int64_t m, int64_t n, int64_t k) {
+  flops_done.fetch_add(static_cast<uint64_t>(flops_of(m, n, k)), std::memory_order_relaxed);
+}
+
+bool is_split(int64_t m, int64_t n, int64_t k) {
+  return !detail::inside_parallel && flops_of(m, n, k) >= kSplitFlops && std::max(m, n) >= 64;
+}
+
+/// Calls body(by_rows, begin, count) for the blocks of rows or of columns that a product is cut into,
+/// side by side.
+template <class Body>
+void over_blocks(int64_t m, int64_t n, int64_t k, Body&& body) {
+  bool by_rows = m >= n;
+  int64_t longest = std::max(m, n);
+  if (!is_split(m, n, k)) {
+    body(by_rows, int64_t{0}, longest);
     return;
   }
   // Blocks of a multiple of 16 rows or columns suit the kernels' tiles.
   int64_t width = (longest + kBlocks - 1) / kBlocks;
-  width = (width + 15) / 16 * 16;
-  bool by_rows = m >= n;
+  width = (width + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
   parallel_tasks((longest + width - 1) / width, [&](int64_t part) {
-    int64_t begin = part * width, count = std::min(width, longest - begin);
+    body(by_rows, part * width, std::min(width, longest - part * width));
+  });
+}
+
+/// Runs multiply(a, b, first column, c, options) for each block of the product.
+template <class View, class Multiply>
+void over_product(const View& a, const View& b, const MutableMatrix& c, const GemmOptions& options,
+                  Multiply&& multiply) {
+  int64_t k = a.transposed ? a.rows : a.columns;
+  over_blocks(c.rows, c.columns, k, [&](bool by_rows, int64_t begin, int64_t count) {
     MutableMatrix out = c;
     GemmOptions local = options;
     if (by_rows) {
       out.data += begin * c.stride;
       out.rows = count;
-      gemm_one_thread(row_block(a, begin, count), b, out, local);
+      multiply(row_block(a, begin, count), b, 0, out, local);
     } else {
       out.data += begin;
       out.columns = count;
       if (local.bias) local.bias += begin;
-      gemm_one_thread(a, column_block(b, begin, count), out, local);
+      multiply(a, column_block(b, begin, count), begin, out, local);
     }
+  });
+}
+
+void multiply_floats(const MatrixView& a, const MatrixView& b, const Real* panels,
+                     const MutableMatrix& c, const GemmOptions& options) {
+  int64_t k = a.transposed ? a.rows : a.columns;
+  Tensor own;
+  if (!panels && c.rows >= c.columns && is_split(c.rows, c.columns, k)) {
+    own = panels_of(b);  // every block of rows needs all of B: once is enough
+    if (own.defined()) panels = own.data();
+  }
+  over_product(a, b, c, options,
+               [&](const MatrixView& left, const MatrixView& right, int64_t column,
+                   const MutableMatrix& out, const GemmOptions& local) {
+                 one_thread(left, right, panels ? panels + column * k : nullptr, out, local);
+               });
+}
+
+void multiply_bf16(const Bf16View& a, const Bf16View& b, const MutableMatrix& c,
+                   const GemmOptions& options) {
+  over_product(a, b, c, options,
+               [&](const Bf16View& left, const Bf16View& right, int64_t, const MutableMatrix& out,
+                   const GemmOptions& local) { gemm_bf16_one_thread(left, right, out, local); });
+}
+
+RoundedMatrix::As rounded_as() {
+  return products() == Products::kBf16 ? RoundedMatrix::As::kBf16 : RoundedMatrix::As::kFloat;
+}
+
+/// The product in the numbers that products() says; `rounded` is b in them, or null.
+void multiply(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded,
+              const Real* panels, const MutableMatrix& c, const GemmOptions& options) {
+  if (products() == Products::kFloat) {
+    multiply_floats(a, b, panels, c, options);
+    return;
+  }
+  RoundedMatrix left(a, rounded_as()), right;
+  if (!rounded) {
+    right = RoundedMatrix(b, rounded_as());
+    rounded = &right;
+  }
+  if (products() == Products::kBf16)
+    multiply_bf16(left.bf16(), rounded->bf16(), c, options);
+  else
+    multiply_floats(left.floats(), rounded->floats(), panels, c, options);
+}
+
+void run(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded, const Real* panels,
+         const MutableMatrix& c, const GemmOptions& options) {
+  if (options.accumulate && options.bias)
+    fail("[matmul] a bias cannot be added while accumulating");
+  auto [m, n, k] = check(a, b, c);
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    for (int64_t i = 0; i < m && !options.accumulate; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        c.data[i * c.stride + j] = options.bias ? options.bias[j] : Real{0};
+    return;
+  }
+  count_flops(m, n, k);
+  ProfileProduct timed(flops_of(m, n, k));
+  multiply(a, b, rounded, panels, c, options);
+}
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(const MatrixView& b) : view_(b) {
+  if (products() != Products::kFloat)
+    rounded_ = std::make_shared<const RoundedMatrix>(b, rounded_as());
+  if (products() != Products::kBf16) panels_ = panels_of(rounded_ ? rounded_->floats() : b);
+}
+
+/// What this file alone may see of a packed matrix.
+struct PackedParts {
+  MatrixView view;
+  const RoundedMatrix* rounded;
+  const Real* panels;
+  explicit PackedParts(const PackedMatrix& b)
+      : view(b.view_),
+        rounded(b.rounded_.get()),
+        panels(b.panels_.defined() ? b.panels_.data() : nullptr) {}
+};
+
+void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
+          const GemmOptions& options) {
+  run(a, b, nullptr, nullptr, c, options);
+}
+
+void gemm(const MatrixView& a, const PackedMatrix& b, const MutableMatrix& c,
+          const GemmOptions& options) {
+  PackedParts parts(b);
+  run(a, parts.view, parts.rounded, parts.panels, c, options);
+}
+
+void gemm_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,
+               bool accumulate) {
+  int64_t k = 0;
+  if (a.size() != b.size()) fail("[matmul] {} parts of A, but {} of B", a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].count != b[i].count)
+      fail("[matmul] part {} has {} rows of A, but {} of B", i, a[i].count, b[i].count);
+    k += a[i].count;
+  }
+  if (c.rows == 0 || c.columns == 0) return;
+  if (k == 0) {
+    for (int64_t i = 0; i < c.rows && !accumulate; ++i)
+      std::fill_n(c.data + i * c.stride, c.columns, Real{0});
+    return;
+  }
+  count_flops(c.rows, c.columns, k);
+  ProfileProduct timed(flops_of(c.rows, c.columns, k));
+  if (products() != Products::kFloat) {
+    RoundedMatrix left(a, c.rows, rounded_as()), right(b, c.columns, rounded_as());
+    GemmOptions options{.accumulate = accumulate};
+    if (products() == Products::kBf16) {
+      Bf16View rows = left.bf16();
+      rows.transposed = true;
+      multiply_bf16(rows, right.bf16(), c, options);
+    } else {
+      multiply_floats(transposed(left.floats()), right.floats(), nullptr, c, options);
+    }
+    return;
+  }
+  over_blocks(c.rows, c.columns, k, [&](bool by_rows, int64_t begin, int64_t count) {
+    MutableMatrix out = c;
+    std::vector<Rows> left(a.begin(), a.end()), right(b.begin(), b.end());
+    (by_rows ? out.rows : out.columns) = count;
+    out.data += by_rows ? begin * c.stride : begin;
+    for (Rows& part : by_rows ? left : right) part.data += begin;
+    gemm_rows_one_thread(left, right, out, accumulate);
   });
 }
 

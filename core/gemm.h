@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 
 #include "core/real.h"
+#include "core/tensor.h"
 
 namespace lookback {
 
@@ -34,20 +37,59 @@ inline MutableMatrix mutable_matrix(Real* data, int64_t rows, int64_t columns) {
   return {.data = data, .rows = rows, .columns = columns, .stride = columns};
 }
 
+/// Rows `stride` elements apart.
+struct Rows {
+  const Real* data;
+  int64_t stride;
+  int64_t count;
+};
+
 struct GemmOptions {
   bool accumulate = false;  ///< C += A B instead of C = A B
   const Real* bias =
       nullptr;  ///< one value a column, added to each row; not together with accumulate
 };
 
-/// C = A B (+ bias), or C += A B: the only matrix product of the library, on oneDNN's matmul (in
-/// the double build: a plain reference). Throws when the sizes do not fit.
+class RoundedMatrix;
+
+/// The right operand of many products, laid out once in the order in which their kernels read it: the
+/// weights that every step of a sequence multiplies. The matrix behind the view must stay as it is for
+/// as long. Where the kernels take matrices only as they lie, nothing is copied.
+class PackedMatrix {
+ public:
+  PackedMatrix() = default;
+  explicit PackedMatrix(const MatrixView& b);
+
+  bool empty() const { return view_.data == nullptr; }
+
+ private:
+  friend struct PackedParts;
+
+  MatrixView view_{};
+  Tensor panels_;                                 // core/kernels/panels.h; undefined where not used
+  std::shared_ptr<const RoundedMatrix> rounded_;  // where products() are not of floats
+};
+
+/// C = A B (+ bias), or C += A B: the only matrix product of the library. On processors with AVX-512 it
+/// runs on oneDNN's matmul, on those with AVX2 on panels of our own (core/kernels/panels.h) but for
+/// products of few rows; in the double build it is a plain reference. Throws when the sizes do not
+/// fit.
 ///
-/// Each call to oneDNN runs on one thread. A large product outside a parallel loop is cut into
-/// blocks of rows or columns that depend on its sizes alone and run side by side, so the bits do
-/// not depend on the number of threads.
+/// Operands are rounded to bf16 first where products() says so (core/products.h); then oneDNN multiplies.
+///
+/// Each kernel runs on one thread. A large product outside a parallel loop is cut into blocks of rows
+/// or columns that depend on its sizes alone and run side by side, so the bits do not depend on the
+/// number of threads.
 void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
           const GemmOptions& options = {});
+void gemm(const MatrixView& a, const PackedMatrix& b, const MutableMatrix& c,
+          const GemmOptions& options = {});
+
+/// C = A^T B or C += A^T B, where the rows of A, and those of B beside them, stand in several places: what
+/// the steps of a sequence left, multiplied at once. Part i of A has as many rows as part i of B; a row of
+/// A has c.rows elements, one of B c.columns.
+void gemm_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,
+               bool accumulate);
 
 /// Multiply-adds x 2 of all products since the program began, over all threads.
 uint64_t gemm_flops();

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/gemm_backend.h"
+#include "core/gemm_bf16.h"
 
 namespace lookback {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 /// What oneDNN needs to know to build a matmul; everything but the pointers.
 struct Key {
   int64_t m, n, k, stride_a, stride_b, stride_c;
-  uint64_t flags;  // transposed a, transposed b, accumulate, bias
+  uint64_t flags;  // transposed a, transposed b, accumulate, bias, bf16
   bool operator==(const Key& other) const { return std::memcmp(this, &other, sizeof(Key)) == 0; }
 };
 
@@ -69,9 +70,10 @@ Product& Cache::product(const Key& key) {
 
   using dims = dnnl::memory::dims;
   constexpr auto f32 = dnnl::memory::data_type::f32;
+  const auto operand = key.flags & 16 ? dnnl::memory::data_type::bf16 : f32;
   bool ta = key.flags & 1, tb = key.flags & 2, accumulate = key.flags & 4, bias = key.flags & 8;
-  dnnl::memory::desc a({key.m, key.k}, f32, ta ? dims{1, key.stride_a} : dims{key.stride_a, 1});
-  dnnl::memory::desc b({key.k, key.n}, f32, tb ? dims{1, key.stride_b} : dims{key.stride_b, 1});
+  dnnl::memory::desc a({key.m, key.k}, operand, ta ? dims{1, key.stride_a} : dims{key.stride_a, 1});
+  dnnl::memory::desc b({key.k, key.n}, operand, tb ? dims{1, key.stride_b} : dims{key.stride_b, 1});
   dnnl::memory::desc c({key.m, key.n}, f32, dims{key.stride_c, 1});
   dnnl::primitive_attr attributes;
   if (accumulate) {
@@ -113,19 +115,11 @@ bool small_product(const MatrixView& a, const MatrixView& b, const MutableMatrix
                     c.stride) == dnnl_success;
 }
 
-}  // namespace
-
-void gemm_one_thread(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
-                     const GemmOptions& options) {
+/// A and B as MatrixView or Bf16View.
+template <class View>
+void run_matmul(const View& a, const View& b, const MutableMatrix& c, const GemmOptions& options,
+                bool bf16) {
   int64_t k = a.transposed ? a.rows : a.columns;
-  if (k == 0) {
-    for (int64_t i = 0; i < c.rows && !options.accumulate; ++i)
-      for (int64_t j = 0; j < c.columns; ++j)
-        c.data[i * c.stride + j] = options.bias ? options.bias[j] : 0;
-    return;
-  }
-  OneThread one_thread;
-  if (!options.bias && small_product(a, b, c, k, options.accumulate)) return;
   thread_local Cache cache;
   Key key{c.rows,
           c.columns,
@@ -134,18 +128,34 @@ void gemm_one_thread(const MatrixView& a, const MatrixView& b, const MutableMatr
           b.stride,
           c.stride,
           (a.transposed ? 1u : 0u) | (b.transposed ? 2u : 0u) | (options.accumulate ? 4u : 0u) |
-              (options.bias ? 8u : 0u)};
+              (options.bias ? 8u : 0u) | (bf16 ? 16u : 0u)};
   try {
     Product& p = cache.product(key);
     // oneDNN takes arguments without const; it does not write sources.
-    p.a.set_data_handle(const_cast<Real*>(a.data));
-    p.b.set_data_handle(const_cast<Real*>(b.data));
+    p.a.set_data_handle(const_cast<void*>(static_cast<const void*>(a.data)));
+    p.b.set_data_handle(const_cast<void*>(static_cast<const void*>(b.data)));
     p.c.set_data_handle(c.data);
     if (options.bias) p.bias.set_data_handle(const_cast<Real*>(options.bias));
     p.primitive.execute(cache.stream, p.arguments);
   } catch (const dnnl::error& error) {
     fail("[matmul] oneDNN refused ({}, {}) x ({}, {}): {}", c.rows, k, k, c.columns, error.what());
   }
+}
+
+}  // namespace
+
+void gemm_onednn(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
+                 const GemmOptions& options) {
+  OneThread one_thread;
+  int64_t k = a.transposed ? a.rows : a.columns;
+  if (!options.bias && small_product(a, b, c, k, options.accumulate)) return;
+  run_matmul(a, b, c, options, false);
+}
+
+void gemm_bf16_one_thread(const Bf16View& a, const Bf16View& b, const MutableMatrix& c,
+                          const GemmOptions& options) {
+  OneThread one_thread;
+  run_matmul(a, b, c, options, true);
 }
 
 }  // namespace lookback

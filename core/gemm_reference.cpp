@@ -19,6 +19,18 @@ void gemm_one_thread(const MatrixView& a, const MatrixView& b, const MutableMatr
   }
 }
 
+void gemm_rows_one_thread(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,
+                          bool accumulate) {
+  gemm_parts(a, b, c, accumulate);
+}
+
+// Nothing is laid out for plain loops.
+int64_t panels_count(int64_t, int64_t) {
+  return 0;
+}
+void lay_out_panels(const MatrixView&, int64_t, int64_t, Real*) {}
+void gemm_panels(const MatrixView&, const Real*, const MutableMatrix&, const GemmOptions&) {}
+
 }  // namespace lookback
 
 #endif

@@ -1,5 +1,6 @@
 #include "core/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -15,14 +16,19 @@ uint64_t splitmix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+constexpr std::array<uint32_t, 2> kMultiply = {0xD2511F53u, 0xCD9E8D57u};
+
+std::array<uint32_t, 2> next_key(std::array<uint32_t, 2> k) {
+  return {k[0] + 0x9E3779B9u, k[1] + 0xBB67AE85u};
+}
+
 /// Ten rounds of Philox4x32: two 32x32 -> 64 bit products and a key schedule by Weyl increments.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
   for (int round = 0; round < 10; ++round) {
-    uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
+    uint64_t p0 = uint64_t{kMultiply[0]} * c[0], p1 = uint64_t{kMultiply[1]} * c[2];
     c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
          static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
-    k[0] += 0x9E3779B9u;
-    k[1] += 0xBB67AE85u;
+    k = next_key(k);
   }
   return c;
 }
@@ -50,6 +56,36 @@ uint32_t Random::bits() {
     used_ = 0;
   }
   return block_[used_++];
+}
+
+void Random::fill(uint32_t* out, int64_t count) {
+  for (; count > 0 && used_ < 4; --count) *out++ = bits();
+  // Blocks do not depend on each other, so that several go side by side in vectors.
+  constexpr int kLanes = 8;
+  while (count > 4) {
+    const uint64_t place = uint64_t{counter_[1]} << 32 | counter_[0];
+    uint32_t c[4][kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      uint64_t own = place + static_cast<uint64_t>(i);
+      c[0][i] = static_cast<uint32_t>(own), c[1][i] = static_cast<uint32_t>(own >> 32);
+      c[2][i] = counter_[2], c[3][i] = counter_[3];
+    }
+    std::array<uint32_t, 2> k = key_;
+    for (int round = 0; round < 10; ++round, k = next_key(k))
+      for (int i = 0; i < kLanes; ++i) {
+        uint64_t p0 = uint64_t{kMultiply[0]} * c[0][i], p1 = uint64_t{kMultiply[1]} * c[2][i];
+        c[0][i] = static_cast<uint32_t>(p1 >> 32) ^ c[1][i] ^ k[0];
+        c[2][i] = static_cast<uint32_t>(p0 >> 32) ^ c[3][i] ^ k[1];
+        c[1][i] = static_cast<uint32_t>(p1), c[3][i] = static_cast<uint32_t>(p0);
+      }
+    const int64_t blocks = std::min<int64_t>(kLanes, count / 4);
+    for (int64_t i = 0; i < blocks; ++i)
+      for (int j = 0; j < 4; ++j) *out++ = c[j][i];
+    const uint64_t next = place + static_cast<uint64_t>(blocks);
+    counter_[0] = static_cast<uint32_t>(next), counter_[1] = static_cast<uint32_t>(next >> 32);
+    count -= 4 * blocks;
+  }
+  for (; count > 0; --count) *out++ = bits();
 }
 
 double Random::uniform() {

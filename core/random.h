@@ -29,6 +29,8 @@ class Random {
   explicit Random(const RandomKey& key);
 
   uint32_t bits();
+  /// The next `count` draws of bits(), some times as fast.
+  void fill(uint32_t* out, int64_t count);
   /// Uniform in [0, 1).
   double uniform();
   double uniform(double low, double high) { return low + (high - low) * uniform(); }

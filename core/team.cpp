@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/products.h"
+
 namespace lookback {
 namespace {
 
@@ -40,6 +42,7 @@ class Member {
   void start(void (*work)(void*, int), void* context) {
     work_ = work;
     context_ = context;
+    products_ = products();
     become(kBusy);
   }
   void finish() const { await_change(state_, kBusy); }
@@ -55,6 +58,7 @@ class Member {
   void loop() {
     for (;;) {
       await_change(state_, kIdle);
+      detail::products = products_;
       work_(context_, number_);
       become(kIdle);
     }
@@ -63,6 +67,7 @@ class Member {
   int number_;
   void (*work_)(void*, int) = nullptr;
   void* context_ = nullptr;
+  Products products_ = Products::kFloat;  // of the thread whose work it is
   std::atomic<int> state_{kIdle};
 };
 

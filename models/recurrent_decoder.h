@@ -82,8 +82,10 @@ class RecurrentDecoder final : public Decoder {
   Variable attentional(const Variable& context, const Variable& state) const;
 
   // Teacher forcing, one function a way; in recurrent_decoder_forward.cpp.
-  void advance(const Cell::Steps& first, int64_t t, const Variable& late,
-               std::vector<CellState>& states, const Pass& pass) const;
+  using Loop = std::vector<std::unique_ptr<Cell::Steps>>;  // a layer each
+  Loop loop(const Variable& embedded) const;
+  void advance(const Loop& loop, int64_t t, const Variable& late, std::vector<CellState>& states,
+               const Pass& pass) const;
   Variable all_states(const Variable& embedded, const Lengths& lengths, const Memory& memory,
                       const Pass& pass) const;
   LinearLogits fixed_context_logits(const Variable& states, const Memory& memory,

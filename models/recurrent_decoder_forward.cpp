@@ -7,15 +7,22 @@
 namespace lookback {
 
 /// One step of all layers. `late` is what stands beside the word vector in the first one's input.
-void RecurrentDecoder::advance(const Cell::Steps& first, int64_t t, const Variable& late,
+void RecurrentDecoder::advance(const Loop& loop, int64_t t, const Variable& late,
                                std::vector<CellState>& states, const Pass& pass) const {
-  states[0] = first.step(t, late, states[0]);
+  states[0] = loop[0]->step(t, late, states[0]);
   for (int64_t layer = 1; layer < options_.layers; ++layer) {
     size_t at = static_cast<size_t>(layer);
     Variable below =
         drop(states[at - 1].hidden, dropout(), pass, format("decoder.layer{}", layer), t);
-    states[at] = rnn_.cell(layer).step(below, states[at]);
+    states[at] = loop[at]->step(t, below, states[at]);
   }
+}
+
+RecurrentDecoder::Loop RecurrentDecoder::loop(const Variable& embedded) const {
+  Loop out;
+  for (int64_t layer = 0; layer < options_.layers; ++layer)
+    out.push_back(rnn_.cell(layer).steps(layer == 0 ? embedded : Variable()));
+  return out;
 }
 
 Variable RecurrentDecoder::all_states(const Variable& embedded, const Lengths& lengths,
@@ -38,13 +45,13 @@ LinearLogits RecurrentDecoder::fixed_context_logits(const Variable& states, cons
 /// [s_t; c_t] of all steps.
 Variable RecurrentDecoder::attend_before(const Variable& embedded, const Memory& memory,
                                          const Pass& pass) const {
-  std::unique_ptr<Cell::Steps> first = rnn_.cell(0).steps(embedded);
-  Attention::Keys keys = this->keys(memory);
+  Loop layers = loop(embedded);
+  Attention::Keys keys = attention_->share(this->keys(memory));
   Moment now = initial(memory);
   std::vector<Variable> states, contexts;
   for (int64_t t = 0; t < embedded.size(1); ++t) {
     contexts.push_back(attention_->attend(now.top(), keys).context);
-    advance(*first, t, contexts.back(), now.layers, pass);
+    advance(layers, t, contexts.back(), now.layers, pass);
     states.push_back(now.top());
   }
   return concat(std::vector{stack(states, 1), stack(contexts, 1)}, -1);
@@ -58,12 +65,12 @@ Variable RecurrentDecoder::attend_after(const Variable& states, const Memory& me
 /// h~_t of all steps, each fed to the next.
 Variable RecurrentDecoder::attend_and_feed(const Variable& embedded, const Memory& memory,
                                            const Pass& pass) const {
-  std::unique_ptr<Cell::Steps> first = rnn_.cell(0).steps(embedded);
-  Attention::Keys keys = this->keys(memory);
+  Loop layers = loop(embedded);
+  Attention::Keys keys = attention_->share(this->keys(memory));
   Moment now = initial(memory);
   std::vector<Variable> out;
   for (int64_t t = 0; t < embedded.size(1); ++t) {
-    advance(*first, t, now.fed, now.layers, pass);
+    advance(layers, t, now.fed, now.layers, pass);
     now.fed = attentional(attention_->attend(now.top(), keys).context, now.top());
     out.push_back(now.fed);
   }

@@ -28,8 +28,12 @@ class Attention : public Module {
     Variable projected;  ///< what queries are held against; meaning and shape are the score's own
     Variable values;     ///< (B, S, values): what is mixed; as many units as were handed in
     Mask mask;           ///< (B, S)
+    SharedWeight query = {};            ///< what projects a query, where share() laid it out
+    KeyExponentials exponentials = {};  ///< likewise, of additive scores' keys
   };
   virtual Keys prepare(const Variable& values, const Mask& mask) const = 0;
+  /// The same keys for a loop of single queries, with what every one of them multiplies by laid out once.
+  virtual Keys share(const Keys& keys) const { return keys; }
   /// query (B, query) -> context (B, values) and weights (B, S).
   virtual Attended attend(const Variable& query, const Keys& keys) const = 0;
   /// Many queries a sentence at once: (B, T, query) -> context (B, T, values), weights (B, T, S).

@@ -21,8 +21,17 @@ Attention::Keys BahdanauAttention::prepare(const Variable& values, const Mask& m
   return {key_(values), values, mask};
 }
 
+Attention::Keys BahdanauAttention::share(const Keys& keys) const {
+  Keys out = keys;
+  out.query = SharedWeight(query_.weight());
+  out.exponentials = KeyExponentials(keys.projected);
+  return out;
+}
+
 Attended BahdanauAttention::attend_all(const Variable& queries, const Keys& keys) const {
-  return additive_attention(query_(queries), keys.projected, v_, keys.values, keys.mask);
+  Variable projected = keys.query.defined() ? linear(queries, keys.query) : query_(queries);
+  return additive_attention(projected, keys.projected, v_, keys.values, keys.mask,
+                            keys.exponentials);
 }
 
 Attended BahdanauAttention::attend(const Variable& query, const Keys& keys) const {

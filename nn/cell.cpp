@@ -29,8 +29,9 @@ CellState where_running(const std::vector<uint8_t>& runs, const CellState& now,
 class ConcatenatedSteps final : public Cell::Steps {
  public:
   ConcatenatedSteps(const Cell& cell, const Variable& early)
-      : cell_(cell), early_(unbind(early, 1)) {}
+      : cell_(cell), early_(early.defined() ? unbind(early, 1) : std::vector<Variable>()) {}
   CellState step(int64_t t, const Variable& late, const CellState& state) const override {
+    if (early_.empty()) return cell_.step(late, state);
     return cell_.step(concat(std::vector<Variable>{early_[static_cast<size_t>(t)], late}, -1),
                       state);
   }

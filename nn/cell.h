@@ -51,7 +51,7 @@ class Cell : public Module {
     virtual ~Steps() = default;
     virtual CellState step(int64_t t, const Variable& late, const CellState& state) const = 0;
   };
-  /// early (B, T, E1); each step then brings late (B, E - E1).
+  /// early (B, T, E1); each step then brings late (B, E - E1). Undefined: all of the input is late.
   virtual std::unique_ptr<Steps> steps(const Variable& early) const;
 
  private:

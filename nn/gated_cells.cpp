@@ -15,8 +15,8 @@ GatedCell::GatedCell(CellKind kind, const Options& options) : Cell(options), kin
   bias_hh_ = parameter("bias_hh", {gates}, draw);
 }
 
-CellState GatedCell::advance(const Variable& from_input, const CellState& state) const {
-  Variable from_state = linear(state.hidden, weight_hh_, bias_hh_);
+CellState GatedCell::advance(const Variable& from_input, const Variable& from_state,
+                             const CellState& state) const {
   switch (kind_) {
     case CellKind::kRnn:
       return {rnn_gates(from_input, from_state), {}};
@@ -31,7 +31,8 @@ CellState GatedCell::advance(const Variable& from_input, const CellState& state)
 }
 
 CellState GatedCell::step(const Variable& input, const CellState& state) const {
-  return advance(linear(input, weight_ih_, bias_ih_), state);
+  return advance(linear(input, weight_ih_, bias_ih_), linear(state.hidden, weight_hh_, bias_hh_),
+                 state);
 }
 
 Cell::Run GatedCell::run(const Variable& x, const CellState& start, const Lengths& lengths,
@@ -49,31 +50,35 @@ Cell::Run GatedCell::run(const Variable& x, const CellState& start, const Length
   return {out.states, {out.last, out.last_cell}};
 }
 
-namespace {
-
 /// The share of `early` in the gates of all steps is one product; a step adds the share of `late`.
-class ProjectedSteps final : public Cell::Steps {
+class GatedCell::ProjectedSteps final : public Cell::Steps {
  public:
-  ProjectedSteps(const GatedCell& cell, std::vector<Variable> early, Variable late_weight)
-      : cell_(cell), early_(std::move(early)), late_weight_(std::move(late_weight)) {}
+  ProjectedSteps(const GatedCell& cell, const Variable& early) : cell_(cell) {
+    of_state_ = SharedWeight(cell.weight_hh_);
+    if (!early.defined()) {
+      of_late_ = SharedWeight(cell.weight_ih_);
+      return;
+    }
+    int64_t known = early.size(-1);
+    early_ = unbind(linear(early, narrow(cell.weight_ih_, 1, 0, known), cell.bias_ih_), 1);
+    of_late_ = SharedWeight(narrow(cell.weight_ih_, 1, known, cell.input() - known));
+  }
 
   CellState step(int64_t t, const Variable& late, const CellState& state) const override {
-    return cell_.advance(linear_add(late, late_weight_, early_[static_cast<size_t>(t)]), state);
+    Variable from_input = early_.empty()
+                              ? linear(late, of_late_, cell_.bias_ih_)
+                              : linear_add(late, of_late_, early_[static_cast<size_t>(t)]);
+    return cell_.advance(from_input, linear(state.hidden, of_state_, cell_.bias_hh_), state);
   }
 
  private:
   const GatedCell& cell_;
   std::vector<Variable> early_;
-  Variable late_weight_;
+  SharedWeight of_late_, of_state_;
 };
 
-}  // namespace
-
 std::unique_ptr<Cell::Steps> GatedCell::steps(const Variable& early) const {
-  int64_t known = early.size(-1);
-  Variable projected = linear(early, narrow(weight_ih_, 1, 0, known), bias_ih_);
-  return std::make_unique<ProjectedSteps>(*this, unbind(projected, 1),
-                                          narrow(weight_ih_, 1, known, input() - known));
+  return std::make_unique<ProjectedSteps>(*this, early);
 }
 
 CellFactory make_gated_cell(CellKind kind) {

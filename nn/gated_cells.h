@@ -19,10 +19,12 @@ class GatedCell final : public Cell {
           bool reverse) const override;
   std::unique_ptr<Steps> steps(const Variable& early) const override;
 
-  /// The step from the input's share of the gates, W_ih x + b_ih.
-  CellState advance(const Variable& from_input, const CellState& state) const;
-
  private:
+  class ProjectedSteps;
+  /// The step from the two shares of the gates, W_ih x + b_ih and W_hh h + b_hh.
+  CellState advance(const Variable& from_input, const Variable& from_state,
+                    const CellState& state) const;
+
   CellKind kind_;
   Variable weight_ih_, weight_hh_, bias_ih_, bias_hh_;
 };

@@ -96,6 +96,7 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   Batch batch = random_batch(options, source_words, target_words);
 
   BenchResult out;
+  Products products = train.products();
   std::vector<double> times, faults;
   uint64_t flops = 0;
   std::optional<Profile> profile;
@@ -107,9 +108,9 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
     }
     double faults_before = usage().faults, begin = now_ms();
     Pass pass{.training = true, .key = {.seed = recipe.seed, .step = static_cast<uint64_t>(i)}};
-    StepResult step =
-        forward_backward(*model, parameters, {batch}, pass,
-                         {.shards = train.shards, .label_smoothing = train.label_smoothing});
+    StepResult step = forward_backward(
+        *model, parameters, {batch}, pass,
+        {.shards = train.shards, .label_smoothing = train.label_smoothing, .products = products});
     ProfileScope timed(Phase::kAround, "optimiser");
     optimizer->step(step.gradients, train.optimizer.rate,
                     clip_factor(step.gradients.norm, train.clip_norm));

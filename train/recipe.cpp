@@ -2,10 +2,19 @@
 
 #include <algorithm>
 
+#include "core/log.h"
 #include "core/threads.h"
 #include "train/evaluate.h"
 
 namespace lookback {
+Products TrainOptions::products() const {
+  if (precision != "bf16") return Products::kFloat;
+  if (bf16_products()) return Products::kBf16;
+  log_warn(
+      "train.precision: bf16: this processor has no products of bf16 numbers (AVX512_BF16); they stay in float");
+  return Products::kFloat;
+}
+
 namespace {
 
 void read_length(Section& section, TrainOptions& o) {
@@ -20,10 +29,10 @@ void read_length(Section& section, TrainOptions& o) {
     section.read("epochs", o.epochs, between(1, 1e6));
 }
 
-/// A shard for each core, as long as each has some sentences: the smaller a shard, the slower its
-/// products.
+/// A shard for each core, as long as each has a sentence: even one each goes faster side by side than
+/// every op of both cut in two (docs/performance.md).
 int64_t automatic_shards(const BatchOptions& batch) {
-  int64_t least = batch.unit == "tokens" ? 128 : 4;
+  int64_t least = batch.unit == "tokens" ? 128 : 1;
   return std::clamp<int64_t>(batch.size / least, 1, available_cores());
 }
 
@@ -39,6 +48,7 @@ TrainOptions read_train(Section section) {
   section.read("clip_norm", o.clip_norm, at_least(0));
   section.read("label_smoothing", o.label_smoothing, from_below(0, 1));
   section.read("accumulate", o.accumulate, between(1, 1e4));
+  section.read_choice("precision", o.precision, {"f32", "bf16"});
   section.read_or_auto("threads", o.threads, between(1, 1024));
   section.read_or_auto("shards", o.shards, between(1, 1024));
   if (o.shards < 0) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/config.h"
+#include "core/products.h"
 #include "models/build.h"
 #include "models/decode.h"
 #include "train/dataset.h"
@@ -21,6 +22,7 @@ struct TrainOptions {
   double clip_norm = 1;           ///< global norm that gradients are scaled down to; 0 is off
   double label_smoothing = 0;     ///< see cross_entropy
   int64_t accumulate = 1;         ///< batches whose gradients make one step
+  std::string precision = "f32";  ///< or `bf16`: what the products of a step multiply
   int64_t threads = -1;           ///< `auto`: the cores of this machine
   int64_t shards = -1;            ///< `auto`: likewise, and recorded, for the bits depend on it
   bool automatic_shards = false;  ///< worked out from the cores, not given
@@ -29,6 +31,8 @@ struct TrainOptions {
   std::string metric = "sequence_accuracy";  ///< what decides which checkpoint is the best
   int64_t patience = 0;  ///< validations without a better one before stopping; 0 is off
 
+  /// What `precision` means on this machine; floats, with a warning, where it has no products of bf16.
+  Products products() const;
   /// How many threads `threads` means on this machine.
   int thread_count() const;
 };

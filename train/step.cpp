@@ -129,7 +129,11 @@ StepResult forward_backward(const EncoderDecoder& model,
   for (const Batch& batch : batches) out.tokens += batch.target_tokens();
   std::vector<Work> work = shards_of(batches, pass, options.shards);
   if (out.tokens == 0) fail("[step] the batches hold no target token");
-  std::vector<Part> parts = run_parts(model, work, static_cast<double>(out.tokens), options);
+  std::vector<Part> parts;
+  {
+    ProductsScope products(options.products);
+    parts = run_parts(model, work, static_cast<double>(out.tokens), options);
+  }
 
   ProfileScope timed(Phase::kAround, "sum over shards, norm");
   std::vector<Gradients> gradients;

@@ -52,6 +52,7 @@ class Training {
   std::vector<Module::Named> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
   Schedule schedule_;
+  Products products_ = Products::kFloat;
   TrainState state_;
   int64_t total_steps_ = 0;
   int64_t validated_step_ = -1;
@@ -80,6 +81,7 @@ Training::Training(const Recipe& recipe, const TrainRun& run)
   out_.model->initialize(recipe_.seed);
   parameters_ = out_.model->parameters();
   optimizer_ = options_.optimizer.make(parameters_);
+  products_ = run_.products ? *run_.products : options_.products();
   schedule_ = options_.schedule(total_steps_);
   if (!run.folder.empty()) open_folder();
 }
@@ -109,7 +111,9 @@ void Training::step() {
                     .purpose = 0,
                     .step = static_cast<uint64_t>(state_.step),
                     .index = 0}};
-  StepOptions options{.shards = options_.shards, .label_smoothing = options_.label_smoothing};
+  StepOptions options{.shards = options_.shards,
+                      .label_smoothing = options_.label_smoothing,
+                      .products = products_};
   int64_t next = state_.step + 1;
   if (next < total_steps_) options.meanwhile = [this, next] { batches_->make(next); };
   StepResult result =

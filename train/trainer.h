@@ -36,7 +36,8 @@ struct TrainRun {
   std::string
       folder;  ///< of the run; empty: nothing is written (for programs that keep the model in hand)
   Start start = Start::kFresh;
-  bool profile = false;  ///< TrainResult::profile says where the time went
+  bool profile = false;                   ///< TrainResult::profile says where the time went
+  std::optional<Products> products = {};  ///< instead of what `train.precision` says
   bool log_file = true;  ///< log.txt is kept; false where several runs share the process's one log
   const std::atomic<bool>* stop =
       nullptr;  ///< set by a signal: end after this step, with everything saved

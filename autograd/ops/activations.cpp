@@ -20,23 +20,24 @@ Tensor apply(Kernel kernel, const Tensor& x) {
   return out;
 }
 
-/// out[i] = g[i] * slope(v[i]), where v is the op's input or its result, whichever gives the slope.
-template <class Slope>
-Tensor times_slope(const Tensor& gradient, const Tensor& v, Slope&& slope) {
+/// out[i] = back(g[i], v[i]): the gradient times the slope at v, which is the op's input or its result,
+/// whichever gives the slope.
+template <class Back>
+Tensor pass_back(const Tensor& gradient, const Tensor& v, Back&& back) {
   Tensor out(v.shape());
   const Real *g = gradient.data(), *x = v.data();
   Real* y = out.data();
   parallel_for(v.count(), kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = g[i] * slope(x[i]);
+    for (int64_t i = begin; i < end; ++i) y[i] = back(g[i], x[i]);
   });
   return out;
 }
 
-template <class Slope>
-Variable pointwise(const char* op, const Variable& x, Tensor out, Tensor kept, Slope slope) {
+template <class Back>
+Variable pointwise(const char* op, const Variable& x, Tensor out, Tensor kept, Back back) {
   return GraphBuilder(op, {x}).result(
-      std::move(out), [kept = std::move(kept), slope](OutputGradients g, GradientSink& into) {
-        into.add(0, times_slope(g[0], kept, slope));
+      std::move(out), [kept = std::move(kept), back](OutputGradients g, GradientSink& into) {
+        into.add(0, pass_back(g[0], kept, back));
       });
 }
 
@@ -44,32 +45,36 @@ Variable pointwise(const char* op, const Variable& x, Tensor out, Tensor kept, S
 
 Variable tanh(const Variable& x) {
   Tensor y = apply(kernels::tanh, x.value());
-  return pointwise("tanh", x, y, y, [](Real v) { return 1 - v * v; });
+  return pointwise("tanh", x, y, y, [](Real g, Real v) { return g * (1 - v * v); });
 }
 
 Variable sigmoid(const Variable& x) {
   Tensor y = apply(kernels::sigmoid, x.value());
-  return pointwise("sigmoid", x, y, y, [](Real v) { return v * (1 - v); });
+  return pointwise("sigmoid", x, y, y, [](Real g, Real v) { return g * (v * (1 - v)); });
 }
 
 Variable relu(const Variable& x) {
-  Kernel kernel = [](const Real* in, Real* out, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) out[i] = in[i] < 0 ? Real{0} : in[i];  // NaN stays
-  };
-  Tensor y = apply(kernel, x.value());
-  return pointwise("relu", x, y, y, [](Real v) { return v > 0 ? Real{1} : Real{0}; });
+  Tensor y = apply(kernels::relu, x.value());
+  return GraphBuilder("relu", {x}).result(y, [y](OutputGradients g, GradientSink& into) {
+    Tensor dx(y.shape());
+    parallel_for(y.count(), kGrain, [&](int64_t begin, int64_t end) {
+      kernels::relu_backward(y.data() + begin, g[0].data() + begin, dx.data() + begin, end - begin);
+    });
+    into.add(0, dx);
+  });
 }
 
 Variable exp(const Variable& x) {
   Tensor y = apply(kernels::exp, x.value());
-  return pointwise("exp", x, y, y, [](Real v) { return v; });
+  return pointwise("exp", x, y, y, [](Real g, Real v) { return g * v; });
 }
 
 Variable log(const Variable& x) {
   Kernel kernel = [](const Real* in, Real* out, int64_t count) {
     for (int64_t i = 0; i < count; ++i) out[i] = std::log(in[i]);
   };
-  return pointwise("log", x, apply(kernel, x.value()), x.value(), [](Real v) { return 1 / v; });
+  return pointwise("log", x, apply(kernel, x.value()), x.value(),
+                   [](Real g, Real v) { return g * (1 / v); });
 }
 
 Variable gelu(const Variable& x) {

@@ -16,7 +16,7 @@
 namespace lookback {
 namespace {
 
-constexpr int64_t kQueries = 128, kKeys = 256;
+constexpr int64_t kQueries = 128, kKeys = 192;
 constexpr Real kNothing = -std::numeric_limits<Real>::infinity();
 
 /// e^(scale x - shift) over the keys of one block that the query may see, 0 at all others; the sum.
@@ -192,10 +192,10 @@ struct Backward {
         Real *weight = weights.data() + r * kKeys, *row = d.data() + r * kKeys;
         block_weights(p, group, t + r, first, keys, log_sums[r], weight);
         if (p.dropout > 0) {
-          Random again = draws[static_cast<size_t>(r)];
-          std::copy_n(weight, keys, dropped.data() + r * kKeys);
-          drop_row(p.dropout, draws[static_cast<size_t>(r)], dropped.data() + r * kKeys, keys);
-          drop_row(p.dropout, again, row, keys);
+          Real* used = dropped.data() + r * kKeys;
+          std::copy_n(weight, keys, used);
+          drop_row(p.dropout, draws[static_cast<size_t>(r)], used, keys);
+          drop_alike(p.dropout, used, row, keys);
         }
         int64_t seen = std::clamp<int64_t>(p.seen(group, t + r) - first, 0, keys);
         if (g.of_weights.defined())

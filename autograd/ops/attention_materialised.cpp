@@ -82,19 +82,16 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
   int64_t kv = h / p.group();
   MatrixView rows{weights, block.rows, block.keys, p.S};
   MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
+  const MatrixView used = dropped(p, b, h, t, rows, copy);
   if (g.values)
-    add_transposed_product(dropped(p, b, h, t, rows, copy), of_context,
-                           {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
-  if (!g.query && !g.keys) return;
+    add_transposed_product(used, of_context, {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
+  if (!g.query && !g.keys && !g.scores) return;
   // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
   multiply_transposed(of_context, group.values, block.keys, {d, block.rows, block.keys, p.S});
   for (int64_t r = 0; r < block.rows; ++r) {
     Real* row = d + r * p.S;
     int64_t seen = p.seen(group, t + r);
-    if (p.dropout > 0) {
-      Random random = p.draws(b, h, t + r);
-      drop_row(p.dropout, random, row, seen);
-    }
+    if (p.dropout > 0) drop_alike(p.dropout, used.data + r * p.S, row, seen);
     clear_holes(group, 0, seen, row);  // a value of zeros times a gradient that is no number
     if (g.of_weights.defined())
       add_weight_gradient(group, g.of_weights.data() + ((b * p.H + h) * p.T + t + r) * p.S, 0, seen,
@@ -102,7 +99,7 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
     const Real* weight = weights + r * p.S;
     kernels::softmax_gradient(weight, kernels::dot(weight, row, seen), p.scale, row, seen);
     clear_holes(group, 0, seen, row);
-    std::fill(row + seen, row + block.keys, Real{0});
+    std::fill(row + seen, row + (g.scores ? p.S : block.keys), Real{0});
   }
   MatrixView ready{d, block.rows, block.keys, p.S};
   if (g.query)
@@ -126,8 +123,9 @@ void materialised_backward(const AttentionProblem& p, const Tensor& weights,
       GroupKeys group = p.group_keys(b, kv, g.of_context);
       for (int64_t h = kv * p.group(); h < (kv + 1) * p.group(); ++h)
         over_blocks(p, group, [&](int64_t t, AttentionProblem::Block block) {
-          backward_block(p, g, group, b, h, t, block,
-                         weights.data() + ((b * p.H + h) * p.T + t) * p.S, d.data(), copy);
+          int64_t row = ((b * p.H + h) * p.T + t) * p.S;
+          backward_block(p, g, group, b, h, t, block, weights.data() + row,
+                         g.scores ? g.scores + row : d.data(), copy);
         });
     }
   });

@@ -1,6 +1,7 @@
 #include "autograd/ops/attention_problem.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/kernels/vector.h"
@@ -34,11 +35,7 @@ Tensor without_holes(const MatrixView& m, const uint8_t* allowed) {
 }
 
 bool all_finite(const MatrixView& m) {
-  // x * 0 is 0 for what is finite, else NaN; a sum of products shows it without a branch an element.
-  Real sum = 0;
-  for (int64_t s = 0; s < m.rows; ++s)
-    sum += kernels::dot_with_zero(m.data + s * m.stride, m.columns);
-  return sum == 0;
+  return kernels::all_finite(m.data, m.rows, m.columns, m.stride);
 }
 
 }  // namespace
@@ -97,8 +94,7 @@ int64_t AttentionProblem::grain(int64_t rows) const {
 void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first,
                          const MutableMatrix& c) {
   if (a.rows == 1) {
-    for (int64_t s = 0; s < first; ++s)
-      c.data[s] = kernels::dot(a.data, b.data + s * b.stride, a.columns);
+    kernels::dots(a.data, {b.data, b.stride, first, a.columns}, c.data);
     return;
   }
   MatrixView rows = b;
@@ -109,8 +105,7 @@ void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first
 void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c, bool accumulate) {
   if (a.rows == 1) {
     if (!accumulate) std::fill_n(c.data, c.columns, Real{0});
-    for (int64_t s = 0; s < a.columns; ++s)
-      if (a.data[s] != 0) kernels::add_scaled(a.data[s], b.data + s * b.stride, c.data, c.columns);
+    kernels::add_weighted(a.data, {b.data, b.stride, a.columns, c.columns}, c.data);
     return;
   }
   MatrixView rows = b;
@@ -174,8 +169,19 @@ int64_t AttentionGradients::groups_together(const AttentionProblem& p) const {
 }
 
 void drop_row(double p, Random& random, Real* row, int64_t count) {
-  Real keep = static_cast<Real>(1 / (1 - p));
-  for (int64_t s = 0; s < count; ++s) row[s] *= random.bits() * 0x1.0p-32 < p ? 0 : keep;
+  const Real keep = static_cast<Real>(1 / (1 - p));
+  const uint64_t threshold = static_cast<uint64_t>(std::ceil(p * 0x1.0p32));
+  std::array<uint32_t, 128> draws;
+  for (int64_t size = static_cast<int64_t>(draws.size()); count > 0; row += size, count -= size) {
+    size = std::min(size, count);
+    random.fill(draws.data(), size);
+    for (int64_t s = 0; s < size; ++s) row[s] *= draws[s] < threshold ? Real{0} : keep;
+  }
+}
+
+void drop_alike(double p, const Real* dropped, Real* row, int64_t count) {
+  const Real keep = static_cast<Real>(1 / (1 - p));
+  for (int64_t s = 0; s < count; ++s) row[s] *= dropped[s] != 0 ? keep : Real{0};
 }
 
 }  // namespace lookback

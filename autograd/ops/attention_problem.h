@@ -77,6 +77,8 @@ struct AttentionProblem {
 struct AttentionGradients {
   Tensor of_context, of_weights;
   Real *query = nullptr, *keys = nullptr, *values = nullptr;
+  Real* scores =
+      nullptr;  ///< (B, H, T, S): where the scores' own gradient is left; materialised alone
 
   /// Groups of a sentence that must run one after another: all, where the three are one tensor and
   /// heads of different groups stand in each other's columns.
@@ -120,5 +122,8 @@ Real weight_gradient_sum(const GroupKeys& group, const Real* of_weights, const R
 
 /// Multiplies each weight by 0 or 1 / (1 - p), in place, as `random` draws.
 void drop_row(double p, Random& random, Real* row, int64_t count);
+/// The same for what reaches them, by the weights that came out. (Of a weight of 0 one cannot tell, but
+/// nothing passes through it.)
+void drop_alike(double p, const Real* dropped, Real* row, int64_t count);
 
 }  // namespace lookback

@@ -4,13 +4,13 @@
 #include "autograd/ops.h"
 #include "autograd/ops/attention_problem.h"
 #include "core/error.h"
+#include "core/kernels/vector.h"
 
 namespace lookback {
 namespace {
 
-// Scores of one head (T x S) from which they are worked out block by block. Working them out twice
-// costs about a fifth more time at most lengths (docs/performance.md), so it must save memory that
-// matters: from here on 4 MiB a head.
+// Scores of one head (T x S) above which they are worked out block by block. Working them out twice takes
+// longer (docs/performance.md has how much), so it must save memory that matters: more than 4 MiB a head.
 constexpr int64_t kManyScores = int64_t{1024} * 1024;
 
 std::string text(const Heads& h) {
@@ -64,8 +64,7 @@ AttentionProblem check(const Heads& query, const Heads& key, const Heads& value,
 }
 
 bool blockwise(const AttentionProblem& p, AttentionWay way) {
-  return way == AttentionWay::kBlockwise ||
-         (way == AttentionWay::kAuto && p.T * p.S >= kManyScores);
+  return way == AttentionWay::kBlockwise || (way == AttentionWay::kAuto && p.T * p.S > kManyScores);
 }
 
 /// Where the gradients go. Queries, keys and values may be parts of one tensor; its gradient is then
@@ -77,6 +76,30 @@ AttentionGradients targets(const AttentionProblem& p, OutputGradients g, Gradien
   if (into.wants(1)) out.keys = into.accumulated(1).data();
   if (into.wants(2)) out.values = into.accumulated(2).data();
   return out;
+}
+
+/// Whether the gradients of keys and values may wait for those of other calls: one query a sentence, as a
+/// decoder's step asks it, of one head as wide as its tensors. A query or gradient that is no number
+/// would reach keys that it may not see (0 x NaN), so it is kept out.
+bool may_wait(const AttentionProblem& p, OutputGradients g) {
+  auto whole = [&](const Tensor& x, int64_t size) { return x.rank() == 3 && x.size(2) == size; };
+  auto finite = [](const Tensor& x) {
+    return kernels::all_finite(x.data(), 1, x.count(), x.count());
+  };
+  return p.T == 1 && p.H == 1 && p.dropout == 0 && whole(p.query, p.K) && whole(p.keys, p.K) &&
+         whole(p.values, p.V) && g[0].defined() && finite(p.query) && finite(g[0]);
+}
+
+/// dK += dscores^T Q and dV += P^T dcontext, each with what other calls add.
+void single_query_backward(const AttentionProblem& p, const Tensor& weights, OutputGradients g,
+                           GradientSink& into) {
+  Tensor scores({p.B, p.T, p.S});
+  AttentionGradients to{.of_context = g[0], .of_weights = g.size() > 1 ? g[1] : Tensor()};
+  if (into.wants(0)) to.query = into.accumulated(0).data();
+  to.scores = scores.data();
+  materialised_backward(p, weights, to);
+  into.add_products(1, scores, p.query);
+  into.add_products(2, weights.reshape(scores.shape()), g[0]);
 }
 
 }  // namespace
@@ -109,6 +132,10 @@ Attended dot_product_attention(const Heads& query, const Heads& key, const Heads
   // Backward of the materialised way has no use for the context.
   auto backward = [p, weights, log_sums, context = log_sums.defined() ? context : Tensor()](
                       OutputGradients g, GradientSink& into) {
+    if (!log_sums.defined() && may_wait(p, g)) {
+      single_query_backward(p, weights, g, into);
+      return;
+    }
     AttentionGradients to = targets(p, g, into);
     if (log_sums.defined())
       blockwise_backward(p, context, log_sums, weights, to);

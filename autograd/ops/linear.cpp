@@ -30,52 +30,117 @@ void check_linear(const char* op, const Variable& x, const Variable& weight) {
         op, x.shape().text(), weight.shape().text());
 }
 
+/// The products of a linear map: each lays the weight out for itself.
+struct OwnLayout {
+  Tensor weight;
+  void forward(const Tensor& x, Tensor& out, const GemmOptions& options) const {
+    gemm(as_matrix(x), transposed(as_matrix(weight)), as_matrix(out), options);
+  }
+  void backward(const Tensor& dy, Tensor& dx) const {
+    gemm(as_matrix(dy), as_matrix(weight), as_matrix(dx));
+  }
+};
+
+/// The same by a layout that others use too.
+struct SharedLayout {
+  SharedWeight weight;
+  void forward(const Tensor& x, Tensor& out, const GemmOptions& options) const {
+    gemm(as_matrix(x), weight.forward(), as_matrix(out), options);
+  }
+  void backward(const Tensor& dy, Tensor& dx) const {
+    gemm(as_matrix(dy), weight.backward(), as_matrix(dx));
+  }
+};
+
 /// dx = dy W   dW += dy^T x
-void linear_backward(const Tensor& dy, const Tensor& x, const Tensor& weight, GradientSink& into) {
+template <class Layout>
+void linear_backward(const Tensor& dy, const Tensor& x, const Layout& layout, GradientSink& into) {
   if (into.wants(0)) {
     Tensor dx(x.shape());
-    gemm(as_matrix(dy), as_matrix(weight), as_matrix(dx));
+    layout.backward(dy, dx);
     into.add(0, dx);
   }
-  into.add_product(1, transposed(as_matrix(dy)), as_matrix(x));
+  into.add_product(1, dy, x);
 }
 
-}  // namespace
-
-Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
+template <class Layout>
+Variable linear(const Variable& x, const Variable& weight, const Variable& bias, Layout layout) {
   check_linear("linear", x, weight);
   if (bias.defined() && bias.shape() != Shape{weight.size(0)})
     fail("[linear] bias {} must be ({}), one for each row of weight {}", bias.shape().text(),
          weight.size(0), weight.shape().text());
   Tensor out(with_columns(x.shape(), weight.size(0)));
-  gemm(as_matrix(x.value()), transposed(as_matrix(weight.value())), as_matrix(out),
-       {.bias = bias.defined() ? bias.value().data() : nullptr});
+  layout.forward(x.value(), out, {.bias = bias.defined() ? bias.value().data() : nullptr});
   std::vector<Variable> inputs{x, weight};
   if (bias.defined()) inputs.push_back(bias);
   return GraphBuilder("linear", std::move(inputs))
-      .result(out, [x = x.value(), weight = weight.value(), has_bias = bias.defined()](
+      .result(out, [x = x.value(), layout = std::move(layout), has_bias = bias.defined()](
                        OutputGradients g, GradientSink& into) {
-        linear_backward(g[0], x, weight, into);
+        linear_backward(g[0], x, layout, into);
         if (has_bias && into.wants(2))
           add_column_sums(g[0].data(), g[0].shape().rows(), g[0].shape().columns(),
                           into.accumulated(2).data());
       });
 }
 
-Variable linear_add(const Variable& x, const Variable& weight, const Variable& base) {
+template <class Layout>
+Variable linear_add(const Variable& x, const Variable& weight, const Variable& base,
+                    Layout layout) {
   check_linear("linear_add", x, weight);
   Shape shape = with_columns(x.shape(), weight.size(0));
   if (base.shape() != shape)
     fail("[linear_add] base {} must be {}, the shape of the product", base.shape().text(),
          shape.text());
   Tensor out = base.value().clone();
-  gemm(as_matrix(x.value()), transposed(as_matrix(weight.value())), as_matrix(out),
-       {.accumulate = true});
+  layout.forward(x.value(), out, {.accumulate = true});
   return GraphBuilder("linear_add", {x, weight, base})
-      .result(out, [x = x.value(), weight = weight.value()](OutputGradients g, GradientSink& into) {
-        linear_backward(g[0], x, weight, into);
-        into.add(2, g[0]);
-      });
+      .result(out,
+              [x = x.value(), layout = std::move(layout)](OutputGradients g, GradientSink& into) {
+                linear_backward(g[0], x, layout, into);
+                into.add(2, g[0]);
+              });
+}
+
+}  // namespace
+
+struct SharedWeight::Layouts {
+  Tensor weight;
+  PackedMatrix forward, backward;
+};
+
+SharedWeight::SharedWeight(const Variable& weight)
+    : weight_(weight), layouts_(std::make_shared<Layouts>()) {
+  if (weight.rank() != 2)
+    fail("[shared_weight] a weight is (outputs, inputs), not {}", weight.shape().text());
+  layouts_->weight = weight.value();
+}
+
+const PackedMatrix& SharedWeight::forward() const {
+  if (layouts_->forward.empty())
+    layouts_->forward = PackedMatrix(transposed(as_matrix(std::as_const(layouts_->weight))));
+  return layouts_->forward;
+}
+
+const PackedMatrix& SharedWeight::backward() const {
+  if (layouts_->backward.empty())
+    layouts_->backward = PackedMatrix(as_matrix(std::as_const(layouts_->weight)));
+  return layouts_->backward;
+}
+
+Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
+  return linear(x, weight, bias, OwnLayout{weight.value()});
+}
+
+Variable linear(const Variable& x, const SharedWeight& weight, const Variable& bias) {
+  return linear(x, weight.weight(), bias, SharedLayout{weight});
+}
+
+Variable linear_add(const Variable& x, const Variable& weight, const Variable& base) {
+  return linear_add(x, weight, base, OwnLayout{weight.value()});
+}
+
+Variable linear_add(const Variable& x, const SharedWeight& weight, const Variable& base) {
+  return linear_add(x, weight.weight(), base, SharedLayout{weight});
 }
 
 namespace {
@@ -108,7 +173,7 @@ Variable flat_matmul(const Variable& a, const Variable& b) {
           gemm(as_matrix(g[0]), transposed(as_matrix(b)), as_matrix(da));
           into.add(0, da);
         }
-        into.add_product(1, transposed(as_matrix(a)), as_matrix(g[0]));
+        into.add_product(1, a, g[0]);
       });
 }
 

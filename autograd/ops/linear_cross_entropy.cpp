@@ -15,7 +15,7 @@ namespace {
 
 /// The most that the logits of a block may take: they are to stay in the cache from the product that
 /// makes them to those that read their gradient.
-constexpr int64_t kBlockBytes = 4 << 20;
+constexpr int64_t kBlockBytes = 8 << 20;
 
 /// Rows of a block: blocks of about one size, in multiples of 16 (which suit the products and keep
 /// their shapes few). Of sizes alone, so that no bit depends on the threads.
@@ -83,6 +83,8 @@ class Blocks {
   RowLoss run(InputGradients* d) {
     if (d) clear(*d);
     block_ = Tensor({std::min(most_, rows_), words_});
+    forward_ = PackedMatrix(transposed(weight()));
+    if (d && d->x.defined()) backward_ = PackedMatrix(weight());
     for (begin_ = 0; begin_ < rows_; begin_ += most_) {
       count_ = std::min(most_, rows_ - begin_);
       logits();
@@ -98,9 +100,7 @@ class Blocks {
   }
 
  private:
-  /// The weight as the products read it, W and W^T, in all blocks.
   MatrixView weight() const { return matrix(weight_.data(), words_, features_); }
-  MatrixView weight_transposed() const { return transposed(weight()); }
 
   MatrixView features() const { return matrix(x_.data() + begin_ * features_, count_, features_); }
 
@@ -112,7 +112,7 @@ class Blocks {
   }
 
   void logits() {
-    gemm(features(), weight_transposed(), mutable_matrix(block_.data(), count_, words_),
+    gemm(features(), forward_, mutable_matrix(block_.data(), count_, words_),
          {.bias = bias_.defined() ? bias_.data() : nullptr});
   }
 
@@ -156,7 +156,7 @@ class Blocks {
   void add_gradients(InputGradients& d) const {
     MatrixView g = matrix(block_.data(), count_, words_);
     if (d.x.defined())
-      gemm(g, weight(), mutable_matrix(d.x.data() + begin_ * features_, count_, features_));
+      gemm(g, backward_, mutable_matrix(d.x.data() + begin_ * features_, count_, features_));
     if (d.weight.defined())
       gemm(transposed(g), features(), mutable_matrix(d.weight.data(), words_, features_),
            {.accumulate = begin_ > 0});
@@ -178,8 +178,9 @@ class Blocks {
   int64_t sentence_rows_;  // that share a row of base
   int64_t most_;           // rows of a block
   std::vector<RowLoss> losses_;
-  int64_t begin_ = 0, count_ = 0;  // of the block at hand
-  Tensor block_;                   // its logits, then their gradient
+  int64_t begin_ = 0, count_ = 0;    // of the block at hand
+  Tensor block_;                     // its logits, then their gradient
+  PackedMatrix forward_, backward_;  // W^T and W as the products of all blocks read them
 };
 
 /// factor * x; x itself where that is the same.

@@ -164,6 +164,7 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
   Tensor dh = trace.kind == CellKind::kGru ? Tensor({packing.rows(), width})
                                            : dx;  // equal but for a GRU's n
   bool wants_start = into.wants(kHidden);
+  PackedMatrix weight_hh(matrix(weights.hh.data(), width, units));
 
   for (int64_t t = packing.steps() - 1; t >= 0; --t) {
     int64_t running = packing.running(t), row = packing.offset(t);
@@ -178,7 +179,7 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
     step_backward(trace, t, dhidden.data(), dcell.defined() ? dcell.data() : nullptr,
                   dx.data() + row * width, dh.data() + row * width);
     if (t > 0 || wants_start)
-      gemm(matrix(dh.data() + row * width, running, width), matrix(weights.hh.data(), width, units),
+      gemm(matrix(dh.data() + row * width, running, width), weight_hh,
            mutable_matrix(dhidden.data(), running, units), {.accumulate = true});
   }
   // Sentences without any token never entered the loop: their last state is the initial one.
@@ -186,7 +187,6 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
   if (dcell.defined()) add_by_place(g[2], packing, packing.running(0), batch, dcell);
 
   MatrixView dx_rows = matrix(dx.data(), packing.rows(), width);
-  MatrixView dh_rows = matrix(dh.data(), packing.rows(), width);
   int64_t inputs = trace.x.size(1);
   if (into.wants(kX)) {
     Tensor packed({packing.rows(), inputs});
@@ -194,11 +194,8 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
          mutable_matrix(packed.data(), packing.rows(), inputs));
     into.add(kX, packing.unpack(packed.data(), inputs, positions));
   }
-  into.add_product(kWeightIh, transposed(dx_rows), matrix(trace.x.data(), packing.rows(), inputs));
-  if (into.wants(kWeightHh)) {
-    Tensor before = trace.before();
-    into.add_product(kWeightHh, transposed(dh_rows), matrix(before.data(), packing.rows(), units));
-  }
+  into.add_product(kWeightIh, dx, trace.x);
+  if (into.wants(kWeightHh)) into.add_product(kWeightHh, dh, trace.before());
   if (into.wants(kBiasIh))
     add_column_sums(dx.data(), packing.rows(), width, into.accumulated(kBiasIh).data());
   if (into.wants(kBiasHh))
@@ -264,10 +261,10 @@ SequenceOutput recurrent_sequence(const SequenceInput& in) {
   gemm(matrix(trace.x.data(), packing.rows(), in.x.size(2)),
        transposed(matrix(in.weight_ih.value().data(), width, in.x.size(2))),
        mutable_matrix(gx.data(), packing.rows(), width), {.bias = in.bias_ih.value().data()});
+  PackedMatrix weight_hh(transposed(matrix(in.weight_hh.value().data(), width, units)));
   for (int64_t t = 0; t < packing.steps(); ++t) {
     int64_t running = packing.running(t);
-    gemm(matrix(trace.state(trace.hidden, t - 1), running, units),
-         transposed(matrix(in.weight_hh.value().data(), width, units)),
+    gemm(matrix(trace.state(trace.hidden, t - 1), running, units), weight_hh,
          mutable_matrix(gh.data(), running, width), {.bias = in.bias_hh.value().data()});
     Real* rows = gx.data() + packing.offset(t) * width;
     step_forward(trace, t, rows, gh.data(), rows);

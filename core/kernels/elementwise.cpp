@@ -27,6 +27,20 @@ void SigmoidAll(const Real* x, Real* y, int64_t count) {
                       HWY_ATTR { hn::StoreU(VecSigmoid(d, hn::LoadU(d, x + i)), d, y + i); });
 }
 
+void ReluAll(const Real* x, Real* y, int64_t count) {
+  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
+    auto v = hn::LoadU(d, x + i);
+    hn::StoreU(hn::IfThenElse(hn::Lt(v, hn::Zero(d)), hn::Zero(d), v), d, y + i);
+  });
+}
+
+void ReluBackwardAll(const Real* y, const Real* g, Real* dx, int64_t count) {
+  ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
+    auto open = hn::Gt(hn::LoadU(d, y + i), hn::Zero(d));
+    hn::StoreU(hn::IfThenElseZero(open, hn::LoadU(d, g + i)), d, dx + i);
+  });
+}
+
 constexpr Real kSqrtHalf = Real(0.70710678118654752440);
 constexpr Real kInverseSqrtTwoPi = Real(0.39894228040143267794);
 
@@ -72,6 +86,8 @@ namespace lookback {
 HWY_EXPORT(ExpAll);
 HWY_EXPORT(TanhAll);
 HWY_EXPORT(SigmoidAll);
+HWY_EXPORT(ReluAll);
+HWY_EXPORT(ReluBackwardAll);
 HWY_EXPORT(GeluAll);
 HWY_EXPORT(GeluBackwardAll);
 
@@ -87,6 +103,14 @@ void tanh(const Real* x, Real* y, int64_t count) {
 
 void sigmoid(const Real* x, Real* y, int64_t count) {
   HWY_DYNAMIC_DISPATCH(SigmoidAll)(x, y, count);
+}
+
+void relu(const Real* x, Real* y, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(ReluAll)(x, y, count);
+}
+
+void relu_backward(const Real* y, const Real* g, Real* dx, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(ReluBackwardAll)(y, g, dx, count);
 }
 
 void gelu(const Real* x, Real* y, int64_t count) {

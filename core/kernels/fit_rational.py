@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Finds the coefficients of the rational tanh and erf in math-inl.h: fit_rational.py tanh|erf
+"""Finds the coefficients of the rational tanh and erf, and of the polynomial in exp, in math-inl.h:
+fit_rational.py tanh|erf|exp
 
 f(x) = x P(x^2) / Q(x^2) on [0, LIMIT], relative error weighted, by iterated weighted least squares
 (Lawson's method on Loeb's linearised problem) at Chebyshev nodes. Past the limit a float's f is 1.
@@ -11,6 +12,41 @@ import sys
 import numpy as np
 
 NAME = sys.argv[1]
+
+
+def fit_exp(degree=4):
+    """P in e^r = 1 + r + r^2 P(r), |r| <= ln 2 / 2, by Lawson's method; and the error of the whole in
+    float, each multiplication with its addition rounded once."""
+    limit, n = math.log(2) / 2 * 1.0001, 4000
+    r = limit * np.cos(np.pi * (np.arange(n) + 0.5) / n)
+    weight, best = np.ones(n), None
+    for _ in range(300):
+        w = np.sqrt(weight) * r**2 / np.exp(r)
+        target = (np.expm1(r) - r) / r**2
+        c, *_ = np.linalg.lstsq(np.vander(r, degree + 1, increasing=True) * w[:, None], target * w, rcond=None)
+        error = np.abs((1 + r + r * r * np.polyval(c[::-1], r)) / np.exp(r) - 1)
+        if best is None or error.max() < best[0]:
+            best = (error.max(), c)
+        weight *= np.maximum(error / error.max(), 1e-6) ** 0.5
+        weight /= weight.max()
+    print("largest relative error, exact arithmetic:", best[0])
+    x = np.linspace(-87, 88.7, 2000001).astype(np.float32)
+    fma = lambda a, b, c: (a.astype(np.float64) * b + c).astype(np.float32)
+    high = np.float32(math.log(2))
+    k = np.rint(x * np.float32(1 / math.log(2)))
+    s = fma(k, -np.float64(np.float32(math.log(2) - high)), fma(k, -np.float64(high), x))
+    p = np.full_like(s, best[1][-1])
+    for a in best[1][-2::-1]:
+        p = fma(p, s, np.float64(np.float32(a)))
+    y = fma((s * s), p, s) + np.float32(1)
+    exact = np.exp(x.astype(np.float64))
+    print("largest relative error, float:", np.max(np.abs(np.ldexp(y.astype(np.float64), k.astype(int)) / exact - 1)))
+    print("P", ", ".join(f"{a:.9e}f" for a in best[1]))
+
+
+if NAME == "exp":
+    fit_exp()
+    sys.exit()
 # P, Q: degrees in x^2; Q[0] = 1
 FUNCTION, LIMIT, P, Q = {"tanh": (np.tanh, 9.0, 4, 4), "erf": (np.vectorize(math.erf), 4.0, 5, 5)}[NAME]
 

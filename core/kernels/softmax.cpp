@@ -25,11 +25,23 @@ Real Largest(const Real* x, int64_t count) {
 }
 
 Real ExpSum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
-  return SumLanes(count, [&](auto d, int64_t i, auto sum) HWY_ATTR {
-    auto term = VecExp(d, hn::MulSub(hn::LoadU(d, x + i), hn::Set(d, scale), hn::Set(d, shift)));
+  const hn::ScalableTag<Real> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto factor = hn::Set(d, scale), minus = hn::Set(d, shift), sums = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto term = VecExp(d, hn::MulSub(hn::LoadU(d, x + i), factor, minus));
     hn::StoreU(term, d, y + i);
-    return hn::Add(sum, term);
-  });
+    sums = hn::Add(sums, term);
+  }
+  if (i < count) {
+    // Rows are short: one exponential of a part of a vector, not one for each element that is left.
+    auto rest = hn::FirstN(d, static_cast<size_t>(count - i));
+    auto term = VecExp(d, hn::MulSub(hn::MaskedLoad(rest, d, x + i), factor, minus));
+    hn::BlendedStore(term, rest, d, y + i);
+    sums = hn::Add(sums, hn::IfThenElseZero(rest, term));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, sums));
 }
 
 void SoftmaxGradient(const Real* y, Real inner, Real scale, Real* g, int64_t count) {

@@ -23,16 +23,71 @@ Real Dot(const Real* a, const Real* b, int64_t count) {
   });
 }
 
+void Dots(const Real* row, const kernels::ManyRows& rows, Real* out) {
+  const hn::ScalableTag<Real> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = rows.width / lanes * lanes;
+  int64_t i = 0;
+  for (; i + 4 <= rows.count; i += 4) {
+    const Real* r = rows.data + i * rows.stride;
+    const int64_t next = rows.stride;
+    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+    for (int64_t j = 0; j < whole; j += lanes) {
+      auto x = hn::LoadU(d, row + j);
+      s0 = hn::MulAdd(x, hn::LoadU(d, r + j), s0);
+      s1 = hn::MulAdd(x, hn::LoadU(d, r + next + j), s1);
+      s2 = hn::MulAdd(x, hn::LoadU(d, r + 2 * next + j), s2);
+      s3 = hn::MulAdd(x, hn::LoadU(d, r + 3 * next + j), s3);
+    }
+    out[i] = hn::GetLane(hn::SumOfLanes(d, s0));
+    out[i + 1] = hn::GetLane(hn::SumOfLanes(d, s1));
+    out[i + 2] = hn::GetLane(hn::SumOfLanes(d, s2));
+    out[i + 3] = hn::GetLane(hn::SumOfLanes(d, s3));
+    for (int64_t j = whole; j < rows.width; ++j)
+      for (int64_t k = 0; k < 4; ++k) out[i + k] += row[j] * r[k * next + j];
+  }
+  for (; i < rows.count; ++i) out[i] = Dot(row, rows.data + i * rows.stride, rows.width);
+}
+
+void AddWeighted(const Real* weights, const kernels::ManyRows& rows, Real* sum) {
+  int64_t i = 0;
+  while (i < rows.count) {
+    const Real *w = weights + i, *r = rows.data + i * rows.stride;
+    bool four = i + 4 <= rows.count && w[0] != 0 && w[1] != 0 && w[2] != 0 && w[3] != 0;
+    if (!four) {
+      if (w[0] != 0) AddScaled(w[0], r, sum, rows.width);
+      ++i;
+      continue;
+    }
+    const int64_t next = rows.stride;
+    ForLanes(rows.width, [&](auto d, int64_t j) HWY_ATTR {
+      auto s = hn::MulAdd(hn::Set(d, w[0]), hn::LoadU(d, r + j), hn::LoadU(d, sum + j));
+      s = hn::MulAdd(hn::Set(d, w[1]), hn::LoadU(d, r + next + j), s);
+      s = hn::MulAdd(hn::Set(d, w[2]), hn::LoadU(d, r + 2 * next + j), s);
+      s = hn::MulAdd(hn::Set(d, w[3]), hn::LoadU(d, r + 3 * next + j), s);
+      hn::StoreU(s, d, sum + j);
+    });
+    i += 4;
+  }
+}
+
 void Multiply(Real factor, Real* row, int64_t count) {
   ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
     hn::StoreU(hn::Mul(hn::Set(d, factor), hn::LoadU(d, row + i)), d, row + i);
   });
 }
 
-Real DotWithZero(const Real* x, int64_t count) {
-  return SumLanes(count, [&](auto d, int64_t i, auto sum) HWY_ATTR {
-    return hn::MulAdd(hn::LoadU(d, x + i), hn::Zero(d), sum);
-  });
+bool AllFinite(const Real* x, int64_t rows, int64_t count, int64_t stride) {
+  // x * 0 is 0 for what is finite, else NaN, and a NaN stays in the sum: no branch an element.
+  const hn::ScalableTag<Real> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count / lanes * lanes;
+  auto sums = hn::Zero(d);
+  Real sum = 0;
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    for (int64_t i = 0; i < whole; i += lanes)
+      sums = hn::MulAdd(hn::LoadU(d, x + i), hn::Zero(d), sums);
+    for (int64_t i = whole; i < count; ++i) sum += x[i] * 0;
+  }
+  return sum + hn::GetLane(hn::SumOfLanes(d, sums)) == 0;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -43,8 +98,10 @@ HWY_AFTER_NAMESPACE();
 namespace lookback {
 HWY_EXPORT(AddScaled);
 HWY_EXPORT(Dot);
+HWY_EXPORT(Dots);
+HWY_EXPORT(AddWeighted);
 HWY_EXPORT(Multiply);
-HWY_EXPORT(DotWithZero);
+HWY_EXPORT(AllFinite);
 
 namespace kernels {
 
@@ -55,12 +112,20 @@ Real dot(const Real* a, const Real* b, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(Dot)(a, b, count);
 }
 
+void dots(const Real* row, const ManyRows& rows, Real* out) {
+  HWY_DYNAMIC_DISPATCH(Dots)(row, rows, out);
+}
+
+void add_weighted(const Real* weights, const ManyRows& rows, Real* sum) {
+  HWY_DYNAMIC_DISPATCH(AddWeighted)(weights, rows, sum);
+}
+
 void multiply(Real factor, Real* row, int64_t count) {
   HWY_DYNAMIC_DISPATCH(Multiply)(factor, row, count);
 }
 
-Real dot_with_zero(const Real* x, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(DotWithZero)(x, count);
+bool all_finite(const Real* x, int64_t rows, int64_t count, int64_t stride) {
+  return HWY_DYNAMIC_DISPATCH(AllFinite)(x, rows, count, stride);
 }
 
 }  // namespace kernels

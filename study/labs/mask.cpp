@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "core/products.h"
 #include "study/labs/built_in.h"
 #include "study/labs/samples.h"
 
@@ -104,6 +105,7 @@ void hide_all(const Inputs& in, uint64_t seed, MaskMeasured::Part& out) {
 }
 
 MaskMeasured::Part measure(const LabOptions& options, bool bf16) {
+  ProductsScope products(bf16 ? Products::kBf16InFloat : Products::kFloat);
   auto drawn = [&](const char* what) {
     Tensor x = normals({kBatch, kLength, kUnits}, options.seed, what);
     return Variable(bf16 ? rounded_to_bf16(x) : x);
@@ -158,9 +160,8 @@ MaskMeasured measure_mask(const LabOptions& options) {
 LabReport judge(const MaskMeasured& m) {
   Judge judge;
   judge_part(judge, m.plain, "");
-  // There is no arithmetic in bf16 yet: what goes in, and scores built by ops, are rounded to it.
-  judge_part(judge, m.bf16, " (inputs in bf16)");
-  judge.numbers() = {{"float32", numbers(m.plain)}, {"bf16_inputs", numbers(m.bf16)}};
+  judge_part(judge, m.bf16, " (bf16)");
+  judge.numbers() = {{"float32", numbers(m.plain)}, {"bf16", numbers(m.bf16)}};
   return std::move(judge).report();
 }
 

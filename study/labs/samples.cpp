@@ -1,12 +1,12 @@
 #include "study/labs/samples.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string>
 
+#include "core/bf16.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "study/labs/judge.h"
@@ -57,11 +57,8 @@ Tensor reordered(const Tensor& x, const std::vector<int64_t>& order) {
 
 Tensor rounded_to_bf16(const Tensor& x) {
   Tensor out(x.shape());
-  for (size_t i = 0; i < out.values().size(); ++i) {
-    uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(x.values()[i]));
-    bits += 0x7fff + ((bits >> 16) & 1);
-    out.values()[i] = static_cast<Real>(std::bit_cast<float>(bits & 0xffff0000u));
-  }
+  for (size_t i = 0; i < out.values().size(); ++i)
+    out.values()[i] = from_bf16(to_bf16(x.values()[i]));
   return out;
 }
 

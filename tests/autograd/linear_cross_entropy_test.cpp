@@ -21,7 +21,7 @@ using testing::LossOutcome;
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 
 /// Several blocks of rows.
-const LossCase kLarge{.B = 8, .T = 50, .F = 16, .V = 8000, .base = true, .smoothing = 0.1};
+const LossCase kLarge{.B = 8, .T = 100, .F = 16, .V = 8000, .base = true, .smoothing = 0.1};
 
 bool all_zero(const Tensor& x) {
   return std::ranges::all_of(x.values(), [](Real value) { return value == 0; });

@@ -107,6 +107,14 @@ TEST(OpGradient, linear) {
                    {r({2, 3}), r({3, 3}, 2)});
 }
 
+TEST(OpGradient, linear_by_a_shared_weight) {
+  auto twice = [](const Inputs& in) {
+    SharedWeight weight(in[1]);
+    return linear(linear_add(in[0], weight, in[2]), weight, in[3]);
+  };
+  expect_gradients(twice, {r({3, 4}), r({4, 4}, 2), r({3, 4}, 3), r({4}, 4)});
+}
+
 TEST(OpGradient, linear_add) {
   expect_gradients([](const Inputs& in) { return linear_add(in[0], in[1], in[2]); },
                    {r({2, 3}), r({4, 3}, 2), r({2, 4}, 3)});
@@ -304,6 +312,26 @@ TEST(OpGradient, dot_product_attention) {
               return std::vector<Variable>{out.context, out.weights};
             },
             {r({2, 4, 3, 3}), r({2, 2, 4, 3}, 2), r({2, 2, 4, 2}, 3)});
+  // One tensor as queries, keys and values: side by side, and all from the same columns.
+  for (AttentionWay way : {AttentionWay::kMaterialised, AttentionWay::kBlockwise})
+    for (const Mask& mask : {Mask(), padded, holes.and_causal()})
+      for (bool weights : {false, true}) {  // a gradient that reaches one result alone
+        DotProductOptions options{.mask = mask, .way = way, .weights = weights, .dropout = 0.2};
+        auto one = [&](const Heads& query, const Heads& key, const Heads& value) {
+          Attended out = dot_product_attention(query, key, value, options);
+          return weights ? out.weights : out.context;
+        };
+        expect_gradients(
+            [&](const Inputs& in) {
+              return one(heads(in[0], 4, 2), heads(in[0], 2, 2, 8), heads(in[0], 2, 3, 12));
+            },
+            {r({2, 4, 18})});
+        expect_gradients(
+            [&](const Inputs& in) {
+              return one(heads(in[0], 2, 3), heads(in[0], 2, 3), heads(in[0], 2, 3));
+            },
+            {r({2, 4, 6})});
+      }
 }
 
 TEST(OpGradient, additive_attention) {

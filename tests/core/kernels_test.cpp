@@ -294,5 +294,54 @@ TEST(Gates, SaturateRatherThanBreakAtLargeSums) {
     }
 }
 
+TEST(Kernels, ManyRowsAgainstOneEqualAPlainLoop) {
+  for (int64_t count : {0, 1, 3, 4, 5, 9})
+    for (int64_t width : {1, 7, 8, 19, 64}) {
+      SCOPED_TRACE(::testing::Message() << count << " rows of " << width);
+      int64_t stride = width + 2;
+      Tensor row = testing::random_tensor({width}, 1),
+             data = testing::random_tensor({count, stride}, 2);
+      Tensor weights = testing::random_tensor({count}, 3), sum = testing::random_tensor({width}, 4);
+      Tensor out({count}), before = sum.clone();
+      kernels::ManyRows rows{data.data(), stride, count, width};
+      kernels::dots(row.data(), rows, out.data());
+      kernels::add_weighted(weights.data(), rows, sum.data());
+      for (int64_t i = 0; i < count; ++i) {
+        double expected = 0;
+        for (int64_t j = 0; j < width; ++j) expected += double{row.at({j})} * data.at({i, j});
+        EXPECT_NEAR(out.at({i}), expected, 1e-5) << i;
+      }
+      for (int64_t j = 0; j < width; ++j) {
+        double expected = before.at({j});
+        for (int64_t i = 0; i < count; ++i) expected += double{weights.at({i})} * data.at({i, j});
+        EXPECT_NEAR(sum.at({j}), expected, 1e-5) << j;
+      }
+    }
+}
+
+TEST(Kernels, ARowOfWeightZeroIsNotRead) {
+  for (int64_t hole = 0; hole < 6; ++hole) {
+    Tensor data = Tensor::full({6, 10}, 1), weights = Tensor::full({6}, 2),
+           sum = Tensor::zeros({10});
+    weights.data()[hole] = 0;
+    for (int64_t j = 0; j < 10; ++j) data.data()[hole * 10 + j] = kNaN;
+    kernels::add_weighted(weights.data(), {data.data(), 10, 6, 10}, sum.data());
+    for (int64_t j = 0; j < 10; ++j) EXPECT_EQ(sum.at({j}), 10) << hole << " " << j;
+  }
+}
+
+TEST(Kernels, ReluAndItsGradient) {
+  std::vector<Real> x{-2, -0.0f, 0, 3, kInf, -kInf, kNaN, 5, -1, 2, 7}, y(x.size()), dx(x.size());
+  std::vector<Real> g{1, 2, 3, 4, 5, 6, 7, kNaN, kNaN, -3, kInf};
+  kernels::relu(x.data(), y.data(), static_cast<int64_t>(x.size()));
+  kernels::relu_backward(y.data(), g.data(), dx.data(), static_cast<int64_t>(x.size()));
+  std::vector<Real> expected{0, 0, 0, 3, kInf, 0, kNaN, 5, 0, 2, 7};
+  std::vector<Real> slope{0, 0, 0, 4, 5, 0, 0, kNaN, 0, -3, kInf};
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_TRUE(y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i]))) << i;
+    EXPECT_TRUE(dx[i] == slope[i] || (std::isnan(dx[i]) && std::isnan(slope[i]))) << i;
+  }
+}
+
 }  // namespace
 }  // namespace lookback

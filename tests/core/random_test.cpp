@@ -84,6 +84,18 @@ TEST(Random, ADrawDependsOnNoDrawBefore) {
   EXPECT_EQ(alone, between);
 }
 
+TEST(Random, ManyDrawsAtOnceAreTheSameDraws) {
+  for (int64_t before : {0, 1, 3, 4, 30})
+    for (int64_t count : {0, 1, 4, 5, 20, 31, 32, 33, 64, 101}) {
+      Random one({.seed = 5, .purpose = 2}), all({.seed = 5, .purpose = 2});
+      for (int64_t i = 0; i < before; ++i) EXPECT_EQ(one.bits(), all.bits());
+      std::vector<uint32_t> draws(static_cast<size_t>(count));
+      all.fill(draws.data(), count);
+      for (uint32_t draw : draws) ASSERT_EQ(draw, one.bits());
+      ASSERT_EQ(all.bits(), one.bits()) << "the draw after " << count;
+    }
+}
+
 TEST(Random, UniformFillsTheUnitIntervalEvenly) {
   Random random({.seed = 4});
   const int draws = 200000, bins = 50;

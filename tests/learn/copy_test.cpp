@@ -9,11 +9,13 @@ namespace lookback {
 namespace {
 
 /// Trains configs/NAME as it stands and measures it by length on 1,000 sentences never seen.
-Evaluation learn(const std::string& name) {
+Evaluation learn(const std::string& name, Products products = Products::kFloat) {
   Config config = Config::from_file(std::string(LOOKBACK_SOURCE_DIR) + "/configs/" + name);
   config.set("train.shards=2");   // the bits do not depend on the number of cores,
   config.set("train.threads=1");  // nor on threads; one is kind to the tests that run beside this
-  TrainResult trained = train(read_recipe(config), {});
+  TrainRun run;
+  run.products = products;
+  TrainResult trained = train(read_recipe(config), run);
   Evaluation out = evaluate(*trained.model, trained.data->held_out(Split::kTest), {.bucket = 1});
   EXPECT_EQ(out.all.examples, 1000);
   EXPECT_EQ(out.by_length.size(), 20u);
@@ -54,6 +56,20 @@ TEST(LearnCopy, EveryAttentionAndTheTransformer) {
   EXPECT_GE(upper_half(learn("copy_luong_concat.yaml")), 0.98);
   EXPECT_GE(upper_half(learn("copy_scaled_dot.yaml")), 0.97);
   EXPECT_GE(upper_half(learn("copy_transformer.yaml")), 0.98);
+}
+
+TEST(LearnCopy, WithProductsInBf16) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "minutes under the sanitizers, and the release build learns it";
+#endif
+  // The scores that float products are held to, whether or not this processor has products of bf16.
+  Products bf16 = bf16_products() ? Products::kBf16 : Products::kBf16InFloat;
+  EXPECT_GE(upper_half(learn("copy_bahdanau.yaml", bf16)), 0.98);
+  EXPECT_GE(upper_half(learn("copy_luong_dot.yaml", bf16)), 0.97);
+  EXPECT_GE(upper_half(learn("copy_luong_general.yaml", bf16)), 0.97);
+  EXPECT_GE(upper_half(learn("copy_luong_concat.yaml", bf16)), 0.98);
+  EXPECT_GE(upper_half(learn("copy_scaled_dot.yaml", bf16)), 0.97);
+  EXPECT_GE(upper_half(learn("copy_transformer.yaml", bf16)), 0.98);
 }
 
 }  // namespace

@@ -53,9 +53,9 @@ TEST(Loss, IsTheCrossEntropyOfTheLogits) {
 
 TEST(Loss, NeverHoldsTheLogitsOfAWholeBatch) {
   const int64_t words = 20'000;
-  std::vector<Example> examples(16, {{5, 6, 7}, std::vector<Id>(15, 8)});
+  std::vector<Example> examples(32, {{5, 6, 7}, std::vector<Id>(15, 8)});
   Batch large = make_batch(examples);
-  uint64_t logits = static_cast<uint64_t>(16 * 16 * words) * sizeof(Real);
+  uint64_t logits = static_cast<uint64_t>(32 * 16 * words) * sizeof(Real);
   for (const Built& built : testing::all_combinations({.words = words})) {
     SCOPED_TRACE(built.yaml);
     reset_memory_peak();

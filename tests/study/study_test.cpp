@@ -124,7 +124,7 @@ TEST_F(StudyTestRun, AnInterruptedStudyGoesOnWhereItWas) {
 }
 
 TEST_F(StudyTestRun, ACellThatFailsIsNamedAndTheOthersGoOn) {
-  StudyPlan p = plan(", wild: {train.optimizer: {type: sgd, lr: 1e30}, train.clip_norm: 0}", 1);
+  StudyPlan p = plan(", wild: {train.optimizer: {type: sgd, lr: 1e39}, train.clip_norm: 0}", 1);
   StudyResults results = run(p, "out", 2);
   EXPECT_EQ(results.finished(), 2);
   ASSERT_EQ(results.failed(), 1);

@@ -57,6 +57,31 @@ TEST(Step, dealing_gives_each_sentence_to_one_shard) {
   }
 }
 
+#ifndef LOOKBACK_DOUBLE
+TEST(Step, products_in_bf16_change_the_gradients_a_little_and_no_thread_does) {
+  int before = threads();
+  for (const char* attention :
+       {"model.attention={type: bahdanau}", "model.attention={type: luong}"}) {
+    Fixture f({attention});
+    Batch batch = f.batch();
+    auto run = [&](Products products, int64_t shards, int team) {
+      set_threads(team);
+      return f.run({batch}, {.shards = shards, .products = products});
+    };
+    StepResult floats = run(Products::kFloat, 1, 1), bf16 = run(Products::kBf16InFloat, 1, 1);
+    EXPECT_NE(bf16.loss, floats.loss) << "nothing was rounded";
+    EXPECT_NEAR(bf16.loss, floats.loss, 0.01 * floats.loss);
+    EXPECT_NEAR(bf16.gradients.norm, floats.gradients.norm, 0.05 * floats.gradients.norm);
+    for (int team : {2, 5})
+      expect_near(run(Products::kBf16InFloat, 1, team).gradients, bf16.gradients, 0);
+    StepResult shards = run(Products::kBf16InFloat, 2, 2);
+    expect_near(run(Products::kBf16InFloat, 2, 1).gradients, shards.gradients, 0);
+    expect_near(run(Products::kFloat, 1, 1).gradients, floats.gradients, 0);
+  }
+  set_threads(before);
+}
+#endif
+
 TEST(Step, random_offsets_do_not_depend_on_the_shards) {
   std::string side = "{type: transformer, width: 8, heads: 2, feed_forward: 8, layers: 1}";
   Fixture f({"model.encoder=" + side, "model.decoder=" + side, "model.attention={type: none}",

@@ -172,9 +172,9 @@ TEST_F(TrainerTest, patience_ends_a_run_that_gets_no_better) {
 
 TEST_F(TrainerTest, a_step_whose_gradient_is_not_finite_is_skipped_and_named) {
   std::string path = folder_.path("run");
-  // The first step throws the weights to where every product overflows.
+  // The first step throws the weights past the largest number.
   Recipe recipe =
-      tiny_recipe({"train.optimizer={type: sgd, lr: 1e30}", "train.clip_norm=0", "train.steps=10",
+      tiny_recipe({"train.optimizer={type: sgd, lr: 1e39}", "train.clip_norm=0", "train.steps=10",
                    "train.schedule={type: constant}", "train.log_every=1"});
   std::string said;
   try {
@@ -305,6 +305,27 @@ TEST_F(TrainerTest, training_from_the_resolved_config_repeats_the_run) {
   train_into(again, read_recipe(Config::from_file(path + "/config.yaml")));
   expect_same_run(path, again);
 }
+
+#ifndef LOOKBACK_DOUBLE
+TEST(Trainer, bf16_without_a_processor_for_it_warns_once_and_is_float) {
+  if (bf16_products()) GTEST_SKIP() << "this processor has products of bf16 numbers";
+  auto bits = [](const std::string& precision) {
+    Recipe recipe = tiny_recipe({"train.steps=5", "train.precision=" + precision});
+    ::testing::internal::CaptureStderr();
+    TrainResult out = train(recipe, {});
+    std::string said = ::testing::internal::GetCapturedStderr();
+    return std::pair(out.model->parameters()[0].variable.value().clone(), said);
+  };
+  auto [floats, nothing] = bits("f32");
+  auto [fallback, warning] = bits("bf16");
+  for (int64_t i = 0; i < floats.count(); ++i) ASSERT_EQ(floats.data()[i], fallback.data()[i]);
+  std::string text = "train.precision: bf16: this processor has no products of bf16 numbers";
+  EXPECT_EQ(nothing.find("precision"), std::string::npos) << nothing;
+  size_t first = warning.find(text);
+  EXPECT_NE(first, std::string::npos) << warning;
+  EXPECT_EQ(warning.find(text, first + 1), std::string::npos) << "said twice: " << warning;
+}
+#endif
 
 }  // namespace
 }  // namespace lookback
