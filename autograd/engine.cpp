@@ -12,7 +12,7 @@ namespace lookback {
 namespace {
 
 constexpr const char* kSums = "sums of gradients";  // in a profile
-constexpr const char* kWeights = "gradients of weights";
+constexpr const char* kWeights = "products that waited";
 
 /// Gradients are handed on without copying, so a tensor may wait in two places; whoever adds to it first
 /// takes a copy.
@@ -28,7 +28,7 @@ class Waiting {
 
   /// `matrices` of the gradient, each with as many of the rows of left and right.
   void add_product(const Shape& shape, int64_t matrices, const Tensor& left, const Tensor& right) {
-    if (matrices != matrices_ && rows_ > 0) multiply(shape);
+    if (matrices != matrices_ && !left_.empty()) multiply(shape);
     matrices_ = matrices;
     left_.push_back(left);
     right_.push_back(right);
@@ -38,7 +38,7 @@ class Waiting {
 
   /// All that has come together.
   Tensor& settle(const Shape& shape) {
-    if (rows_ > 0) multiply(shape);
+    if (!left_.empty()) multiply(shape);
     return sum;
   }
 
@@ -53,10 +53,10 @@ class Waiting {
       sum = Tensor(shape);
     else
       make_own(sum);
-    int64_t size = sum.count() / matrices_, columns = shape.columns();
+    int64_t rows = shape.rows() / matrices_, columns = shape.columns();
     auto one = [&](int64_t matrix) {
       gemm_rows(rows_of(left_, matrix), rows_of(right_, matrix),
-                mutable_matrix(sum.data() + matrix * size, size / columns, columns), !first);
+                mutable_matrix(sum.data() + matrix * rows * columns, rows, columns), !first);
     };
     if (matrices_ == 1)
       one(0);  // a large one, which is split inside
@@ -154,15 +154,25 @@ class Sink final : public GradientSink {
   }
 
   void add_product(int i, const Tensor& left, const Tensor& right) override {
-    if (wants(i)) slot(i).add_product(node_.input_shapes[i], 1, left, right);
+    if (wants(i)) add_product(i, 1, left, right);
   }
 
   void add_products(int i, const Tensor& left, const Tensor& right) override {
-    const Shape& shape = node_.input_shapes[i];
-    if (wants(i) && shape.count() > 0) slot(i).add_product(shape, shape[0], left, right);
+    const Shape& shape = node_.input_shapes[static_cast<size_t>(i)];
+    if (wants(i) && shape.count() > 0) add_product(i, shape[0], left, right);
   }
 
  private:
+  void add_product(int i, int64_t matrices, const Tensor& left, const Tensor& right) {
+    const Shape& shape = node_.input_shapes[static_cast<size_t>(i)];
+    const Shape &l = left.shape(), &r = right.shape();
+    if (l.rows() != r.rows() || l.rows() % matrices != 0 ||
+        l.columns() * matrices != shape.rows() || r.columns() != shape.columns())
+      fail("[{}] a product of {} transposed and {} is no gradient of input {}, {}", node_.op,
+           l.text(), r.text(), i, shape.text());
+    slot(i).add_product(shape, matrices, left, right);
+  }
+
   Waiting& slot(int i) { return walk_.slot(node_.inputs[i].node, node_.inputs[i].output); }
 
   Walk& walk_;

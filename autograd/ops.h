@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "autograd/variable.h"
-#include "core/gemm.h"
 #include "core/ids.h"
 #include "core/mask.h"
 #include "core/random.h"
@@ -61,12 +60,13 @@ class SharedWeight {
 
   bool defined() const { return weight_.defined(); }
   const Variable& weight() const { return weight_; }
-  const PackedMatrix& forward() const;   ///< W^T, which x stands before
-  const PackedMatrix& backward() const;  ///< W, which dy stands before
- private:
+
   struct Layouts;
+  const std::shared_ptr<const Layouts>& layouts() const { return layouts_; }
+
+ private:
   Variable weight_;
-  std::shared_ptr<Layouts> layouts_;
+  std::shared_ptr<const Layouts> layouts_;
 };
 Variable linear(const Variable& x, const SharedWeight& weight, const Variable& bias = {});
 Variable linear_add(const Variable& x, const SharedWeight& weight, const Variable& base);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <vector>
 
 #include "core/error.h"
@@ -195,7 +194,7 @@ void run(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded,
 
 }  // namespace
 
-PackedMatrix::PackedMatrix(const MatrixView& b) : view_(b) {
+PackedMatrix::PackedMatrix(const MatrixView& b) : view_(b), made_for_(products()) {
   if (products() != Products::kFloat)
     rounded_ = std::make_shared<const RoundedMatrix>(b, rounded_as());
   if (products() != Products::kBf16) panels_ = panels_of(rounded_ ? rounded_->floats() : b);
@@ -206,10 +205,12 @@ struct PackedParts {
   MatrixView view;
   const RoundedMatrix* rounded;
   const Real* panels;
+  Products made_for;
   explicit PackedParts(const PackedMatrix& b)
       : view(b.view_),
         rounded(b.rounded_.get()),
-        panels(b.panels_.defined() ? b.panels_.data() : nullptr) {}
+        panels(b.panels_.defined() ? b.panels_.data() : nullptr),
+        made_for(b.made_for_) {}
 };
 
 void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
@@ -220,6 +221,8 @@ void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
 void gemm(const MatrixView& a, const PackedMatrix& b, const MutableMatrix& c,
           const GemmOptions& options) {
   PackedParts parts(b);
+  if (parts.made_for != products())
+    fail("[matmul] the matrix was laid out for products of other numbers (core/products.h)");
   run(a, parts.view, parts.rounded, parts.panels, c, options);
 }
 

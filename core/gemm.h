@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "core/products.h"
 #include "core/real.h"
 #include "core/tensor.h"
 
@@ -53,8 +55,8 @@ struct GemmOptions {
 class RoundedMatrix;
 
 /// The right operand of many products, laid out once in the order in which their kernels read it: the
-/// weights that every step of a sequence multiplies. The matrix behind the view must stay as it is for
-/// as long. Where the kernels take matrices only as they lie, nothing is copied.
+/// weights that every step of a sequence multiplies. The matrix behind the view, and products(), must stay as they
+/// are for as long. Where the kernels take matrices only as they lie, nothing is copied.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -66,16 +68,18 @@ class PackedMatrix {
   friend struct PackedParts;
 
   MatrixView view_{};
+  Products made_for_ = Products::kFloat;
   Tensor panels_;                                 // core/kernels/panels.h; undefined where not used
   std::shared_ptr<const RoundedMatrix> rounded_;  // where products() are not of floats
 };
 
-/// C = A B (+ bias), or C += A B: the only matrix product of the library. On processors with AVX-512 it
+/// C = A B (+ bias), or C += A B: this and gemm_rows() are the matrix products of the library. On processors with AVX-512 it
 /// runs on oneDNN's matmul, on those with AVX2 on panels of our own (core/kernels/panels.h) but for
 /// products of few rows; in the double build it is a plain reference. Throws when the sizes do not
 /// fit.
 ///
-/// Operands are rounded to bf16 first where products() says so (core/products.h); then oneDNN multiplies.
+/// Operands are rounded to bf16 first where products() says so (core/products.h), and oneDNN multiplies
+/// bf16 numbers.
 ///
 /// Each kernel runs on one thread. A large product outside a parallel loop is cut into blocks of rows
 /// or columns that depend on its sizes alone and run side by side, so the bits do not depend on the
@@ -90,6 +94,9 @@ void gemm(const MatrixView& a, const PackedMatrix& b, const MutableMatrix& c,
 /// A has c.rows elements, one of B c.columns.
 void gemm_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,
                bool accumulate);
+
+/// Of the library, "2.6.3"; empty in the double build.
+std::string onednn_version();
 
 /// Multiply-adds x 2 of all products since the program began, over all threads.
 uint64_t gemm_flops();

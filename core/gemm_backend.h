@@ -4,7 +4,8 @@
 
 namespace lookback {
 
-// One product on the calling thread, sizes already checked and above zero. Only gemm() calls these.
+// One product on the calling thread, sizes already checked and above zero. Only gemm() and gemm_rows()
+// call these, tests and benchmarks aside.
 
 /// By the kernel that suits the processor and the sizes; in the double build by plain loops.
 void gemm_one_thread(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,

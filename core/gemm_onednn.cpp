@@ -158,6 +158,11 @@ void gemm_bf16_one_thread(const Bf16View& a, const Bf16View& b, const MutableMat
   run_matmul(a, b, c, options, true);
 }
 
+std::string onednn_version() {
+  const dnnl_version_t* v = dnnl_version();
+  return format("{}.{}.{}", v->major, v->minor, v->patch);
+}
+
 }  // namespace lookback
 
 #endif

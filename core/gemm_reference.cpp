@@ -24,6 +24,10 @@ void gemm_rows_one_thread(std::span<const Rows> a, std::span<const Rows> b, cons
   gemm_parts(a, b, c, accumulate);
 }
 
+std::string onednn_version() {
+  return {};
+}
+
 // Nothing is laid out for plain loops.
 int64_t panels_count(int64_t, int64_t) {
   return 0;

@@ -32,6 +32,7 @@ class ConcatAttention final : public Attention {
   ConcatAttention(const Options& options, const Sizes& sizes);
 
   Keys prepare(const Variable& values, const Mask& mask) const override;
+  Keys share(const Keys& keys) const override;
   Attended attend(const Variable& query, const Keys& keys) const override;
   Attended attend_all(const Variable& queries, const Keys& keys) const override;
 

@@ -111,9 +111,11 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
     StepResult step = forward_backward(
         *model, parameters, {batch}, pass,
         {.shards = train.shards, .label_smoothing = train.label_smoothing, .products = products});
-    ProfileScope timed(Phase::kAround, "optimiser");
-    optimizer->step(step.gradients, train.optimizer.rate,
-                    clip_factor(step.gradients.norm, train.clip_norm));
+    {
+      ProfileScope timed(Phase::kAround, "optimiser");
+      optimizer->step(step.gradients, train.optimizer.rate,
+                      clip_factor(step.gradients.norm, train.clip_norm));
+    }
     if (i < kWarmUp) continue;
     times.push_back(now_ms() - begin);
     faults.push_back(usage().faults - faults_before);
@@ -130,6 +132,7 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   out.parameters = model->parameter_count();
   out.threads = threads();
   out.shards = std::min(train.shards, options.batch);
+  ProductsScope scope(products);
   out.peak_gflops = peak_gemm_gflops(threads());
   return out;
 }
@@ -144,6 +147,7 @@ Json BenchResult::json() const {
            {"peak_rss_mb", peak_rss_mb},
            {"page_faults", page_faults},
            {"parameters", parameters},
+           {"onednn", onednn_version()},
            {"threads", threads},
            {"shards", shards}};
   if (profile) out["profile"] = profile_json(*profile, steps);

@@ -7,14 +7,6 @@
 #include "train/evaluate.h"
 
 namespace lookback {
-Products TrainOptions::products() const {
-  if (precision != "bf16") return Products::kFloat;
-  if (bf16_products()) return Products::kBf16;
-  log_warn(
-      "train.precision: bf16: this processor has no products of bf16 numbers (AVX512_BF16); they stay in float");
-  return Products::kFloat;
-}
-
 namespace {
 
 void read_length(Section& section, TrainOptions& o) {
@@ -92,6 +84,14 @@ void read_name(Section& root, std::string& name) {
     root.refuse("name", format("must be usable as a folder's name, but is \"{}\"", name));
   if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     root.refuse("name", "must be usable as a folder's name, but holds a control character");
+}
+
+Products TrainOptions::products() const {
+  if (precision != "bf16") return Products::kFloat;
+  if (bf16_products()) return Products::kBf16;
+  log_warn(
+      "train.precision: bf16: this processor has no products of bf16 numbers (AVX512_BF16); they stay in float");
+  return Products::kFloat;
 }
 
 int TrainOptions::thread_count() const {

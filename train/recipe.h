@@ -24,10 +24,11 @@ struct TrainOptions {
   int64_t accumulate = 1;         ///< batches whose gradients make one step
   std::string precision = "f32";  ///< or `bf16`: what the products of a step multiply
   int64_t threads = -1;           ///< `auto`: the cores of this machine
-  int64_t shards = -1;            ///< `auto`: likewise, and recorded, for the bits depend on it
-  bool automatic_shards = false;  ///< worked out from the cores, not given
-  int64_t log_every = 50;         ///< steps between lines of progress
-  int64_t validate_every = 200;   ///< steps between validations and checkpoints
+  int64_t shards =
+      -1;  ///< `auto`: likewise, but a sentence each; recorded, for the bits depend on it
+  bool automatic_shards = false;             ///< worked out from the cores, not given
+  int64_t log_every = 50;                    ///< steps between lines of progress
+  int64_t validate_every = 200;              ///< steps between validations and checkpoints
   std::string metric = "sequence_accuracy";  ///< what decides which checkpoint is the best
   int64_t patience = 0;  ///< validations without a better one before stopping; 0 is off
 

@@ -12,7 +12,7 @@ namespace lookback {
 struct StepOptions {
   int64_t shards = 1;                    ///< parts of the batch that run side by side
   double label_smoothing = 0;            ///< see cross_entropy
-  Products products = Products::kFloat;  ///< of forward and backward
+  Products products = Products::kFloat;  ///< of forward and backward, whatever scope stands around
   /// Work that has nothing to do with this step and must not throw, for the first thread that is
   /// through with its shards. It is left undone where shards do not run side by side.
   std::function<void()> meanwhile = nullptr;

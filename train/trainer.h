@@ -37,7 +37,7 @@ struct TrainRun {
       folder;  ///< of the run; empty: nothing is written (for programs that keep the model in hand)
   Start start = Start::kFresh;
   bool profile = false;                   ///< TrainResult::profile says where the time went
-  std::optional<Products> products = {};  ///< instead of what `train.precision` says
+  std::optional<Products> products = {};  ///< instead of `train.precision`: for tests
   bool log_file = true;  ///< log.txt is kept; false where several runs share the process's one log
   const std::atomic<bool>* stop =
       nullptr;  ///< set by a signal: end after this step, with everything saved

@@ -120,6 +120,23 @@ struct Scores {
   }
 };
 
+/// dh_j += sum_t w_tj dc_t
+void add_value_gradients(const Sizes& s, const Mask& mask, const Tensor& weights,
+                         const Tensor& of_context, GradientSink& into) {
+  if (kernels::all_finite(of_context.data(), 1, of_context.count(), of_context.count())) {
+    into.add_products(3, weights, of_context);
+    return;
+  }
+  // What is no number must not reach the values that it may not see: 0 x NaN is NaN.
+  if (!into.wants(3)) return;
+  Tensor& dvalues = into.accumulated(3);
+  for (int64_t i = 0; i < s.batch * s.queries; ++i)
+    for (int64_t j = 0, b = i / s.queries; j < s.length; ++j)
+      if (mask.at(b, j))
+        kernels::add_scaled(weights.data()[i * s.length + j], of_context.data() + i * s.width,
+                            dvalues.data() + (b * s.length + j) * s.width, s.width);
+}
+
 /// (B, last) or (B, T, last), as the query is.
 Shape like(const Variable& query, int64_t last) {
   Shape shape = query.shape();
@@ -143,6 +160,9 @@ Attended additive_attention(const Variable& query, const Variable& keys, const V
                             const Variable& values, const Mask& mask,
                             const KeyExponentials& exponentials) {
   Sizes s = check(query, keys, v, values, mask);
+  if (exponentials.values.defined() && exponentials.values.shape() != keys.shape())
+    fail("[additive_attention] exponentials of {} are not of keys {}",
+         exponentials.values.shape().text(), keys.shape().text());
   Tensor weights(like(query, s.length)), context(like(query, s.width));
   Scores scores(s, query.value(), keys.value(), v.value(), exponentials);
   parallel_for(s.batch * s.queries, s.grain(1), [&](int64_t begin, int64_t end) {
@@ -182,7 +202,7 @@ Attended additive_attention(const Variable& query, const Variable& keys, const V
         for (int64_t t = 0; t < s.queries; ++t) one_query(b, b * s.queries + t);
     });
     into.add(0, dquery);
-    if (of_context) into.add_products(3, weights, g[0]);  // dh_j += sum_t w_tj dc_t
+    if (of_context) add_value_gradients(s, mask, weights, g[0], into);
     if (into.wants(2)) add_column_sums(dv.data(), s.batch, s.units, into.accumulated(2).data());
   };
   std::vector<Variable> out = GraphBuilder("additive_attention", {query, keys, v, values})

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <mutex>
 
 #include "autograd/broadcast.h"
 #include "autograd/node.h"
@@ -41,15 +42,11 @@ struct OwnLayout {
   }
 };
 
-/// The same by a layout that others use too.
+/// The same by layouts that others use too.
 struct SharedLayout {
-  SharedWeight weight;
-  void forward(const Tensor& x, Tensor& out, const GemmOptions& options) const {
-    gemm(as_matrix(x), weight.forward(), as_matrix(out), options);
-  }
-  void backward(const Tensor& dy, Tensor& dx) const {
-    gemm(as_matrix(dy), weight.backward(), as_matrix(dx));
-  }
+  std::shared_ptr<const SharedWeight::Layouts> layouts;
+  void forward(const Tensor& x, Tensor& out, const GemmOptions& options) const;
+  void backward(const Tensor& dy, Tensor& dx) const;
 };
 
 /// dx = dy W   dW += dy^T x
@@ -103,28 +100,42 @@ Variable linear_add(const Variable& x, const Variable& weight, const Variable& b
 
 }  // namespace
 
+/// Each is made by the first product that needs it: backward's is not where nothing is recorded. Several
+/// threads may walk one graph.
 struct SharedWeight::Layouts {
-  Tensor weight;
-  PackedMatrix forward, backward;
+  explicit Layouts(const Tensor& weight) : weight_(weight) {}
+
+  const PackedMatrix& forward() const {
+    std::call_once(forward_once_, [&] { forward_ = PackedMatrix(transposed(as_matrix(weight_))); });
+    return forward_;
+  }
+  const PackedMatrix& backward() const {
+    std::call_once(backward_once_, [&] { backward_ = PackedMatrix(as_matrix(weight_)); });
+    return backward_;
+  }
+
+ private:
+  const Tensor weight_;
+  mutable std::once_flag forward_once_, backward_once_;
+  mutable PackedMatrix forward_, backward_;
 };
 
-SharedWeight::SharedWeight(const Variable& weight)
-    : weight_(weight), layouts_(std::make_shared<Layouts>()) {
+namespace {
+
+void SharedLayout::forward(const Tensor& x, Tensor& out, const GemmOptions& options) const {
+  gemm(as_matrix(x), layouts->forward(), as_matrix(out), options);
+}
+
+void SharedLayout::backward(const Tensor& dy, Tensor& dx) const {
+  gemm(as_matrix(dy), layouts->backward(), as_matrix(dx));
+}
+
+}  // namespace
+
+SharedWeight::SharedWeight(const Variable& weight) : weight_(weight) {
   if (weight.rank() != 2)
     fail("[shared_weight] a weight is (outputs, inputs), not {}", weight.shape().text());
-  layouts_->weight = weight.value();
-}
-
-const PackedMatrix& SharedWeight::forward() const {
-  if (layouts_->forward.empty())
-    layouts_->forward = PackedMatrix(transposed(as_matrix(std::as_const(layouts_->weight))));
-  return layouts_->forward;
-}
-
-const PackedMatrix& SharedWeight::backward() const {
-  if (layouts_->backward.empty())
-    layouts_->backward = PackedMatrix(as_matrix(std::as_const(layouts_->weight)));
-  return layouts_->backward;
+  layouts_ = std::make_shared<const Layouts>(weight.value());
 }
 
 Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
@@ -132,7 +143,7 @@ Variable linear(const Variable& x, const Variable& weight, const Variable& bias)
 }
 
 Variable linear(const Variable& x, const SharedWeight& weight, const Variable& bias) {
-  return linear(x, weight.weight(), bias, SharedLayout{weight});
+  return linear(x, weight.weight(), bias, SharedLayout{weight.layouts()});
 }
 
 Variable linear_add(const Variable& x, const Variable& weight, const Variable& base) {
@@ -140,7 +151,7 @@ Variable linear_add(const Variable& x, const Variable& weight, const Variable& b
 }
 
 Variable linear_add(const Variable& x, const SharedWeight& weight, const Variable& base) {
-  return linear_add(x, weight.weight(), base, SharedLayout{weight});
+  return linear_add(x, weight.weight(), base, SharedLayout{weight.layouts()});
 }
 
 namespace {

@@ -18,10 +18,11 @@ namespace {
 constexpr int64_t kBlockBytes = 8 << 20;
 
 /// Rows of a block: blocks of about one size, in multiples of 16 (which suit the products and keep
-/// their shapes few). Of sizes alone, so that no bit depends on the threads.
+/// their shapes few) but where so many words are there that fewer rows fit. Of sizes alone, so that no bit depends on the threads.
 int64_t block_rows(int64_t rows, int64_t words) {
   int64_t row_bytes = std::max<int64_t>(words, 1) * static_cast<int64_t>(sizeof(Real));
   int64_t most = std::max<int64_t>(1, kBlockBytes / row_bytes);
+  if (most > 16) most = most / 16 * 16;
   int64_t blocks = std::max<int64_t>(1, (rows + most - 1) / most);
   int64_t even = (rows + blocks - 1) / blocks;
   return std::min(most, (even + 15) / 16 * 16);

@@ -128,7 +128,7 @@ def parse_arguments():
     parser.add_argument("--decoder", choices=["hoisted", "cell"], default="hoisted",
                         help="attention in the loop: own gates with hoisted input product, or "
                              "nn.GRUCell and nn.LSTMCell")
-    parser.add_argument("--layers", choices=["own", "torch"], default="own",
+    parser.add_argument("--layers", choices=["own", "torch"], default="torch",
                         help="Transformer: layers written out, or PyTorch's")
     parser.add_argument("--batch-first", action="store_true",
                         help="Transformer with --layers torch: (B, T, D) instead of (T, B, D)")

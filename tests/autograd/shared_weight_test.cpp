@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <thread>
+#include <vector>
 
-#include "autograd/gradient_check.h"
+#include "autograd/node.h"
 #include "autograd/ops.h"
 #include "core/threads.h"
 #include "support/error_text.h"
@@ -61,6 +63,20 @@ TEST(SharedWeight, LinearWithItsBiasToo) {
     expect_close(of_shared.of(v), of_plain.of(v), "gradient");
 }
 
+TEST(SharedWeight, TwoThreadsMayWalkOneGraph) {
+  Variable start = parameter({9, 20}, 1), weight = parameter({20, 20}, 2);
+  Variable x = parameter({9, 6, 20}, 3), mix = random_tensor({9, 20}, 4);
+  for (int round = 0; round < 20; ++round) {
+    Variable loss = loop(start, SharedWeight(weight), x, mix);
+    std::vector<Tensor> results(2);
+    std::thread other([&] { results[0] = backward(loss).of(weight); });
+    results[1] = backward(loss).of(weight);
+    other.join();
+    for (int64_t i = 0; i < results[0].count(); ++i)
+      ASSERT_EQ(results[0].data()[i], results[1].data()[i]);
+  }
+}
+
 TEST(SharedWeight, IsAMatrix) {
   EXPECT_EQ(error_text([] {
               SharedWeight(random_tensor({2, 3, 4}, 1));
@@ -92,15 +108,59 @@ TEST(WaitingProducts, AllThatReachesAWeightIsAddedUp) {
 }
 
 TEST(WaitingProducts, AGradientThatWaitsIsNotWrittenByAnother) {
-  // d of `a` waits as the left operand of dW while `sum(a * k)` adds to it.
-  Variable w = parameter({4, 4}, 1), x = parameter({6, 4}, 2), k = random_tensor({6, 4}, 3);
-  auto function = [&](const std::vector<Variable>& in) {
-    Variable a = linear(in[1], in[0]);
-    Variable b = linear(a, in[0]);
-    return std::vector<Variable>{a * k + b, b * a};
-  };
-  GradientCheck check = check_gradients(function, {w.value(), x.value()});
-  EXPECT_LT(check.worst, sizeof(Real) == 8 ? 2e-8 : 1) << check.where;
+  // linear_add hands its gradient g on to `base` and lets it wait for dW; k g is added to base's after that.
+  Variable w = parameter({4, 4}, 1), base = parameter({6, 4}, 2);
+  Variable x = random_tensor({6, 4}, 3), k = random_tensor({6, 4}, 4), g = random_tensor({6, 4}, 5);
+  Variable scaled = base * k;
+  Gradients got = backward(sum((scaled + linear_add(x, w, base)) * g));
+  Tensor expected({4, 4});
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 4; ++j) {
+      double total = 0;
+      for (int64_t r = 0; r < 6; ++r)
+        total += static_cast<double>(g.value().at({r, i})) * x.value().at({r, j});
+      expected.data()[i * 4 + j] = static_cast<Real>(total);
+    }
+  expect_close(got.of(w), expected, "dW");
+}
+
+TEST(WaitingProducts, OfNoRowsOrNoColumnsAreZeros) {
+  Variable w = parameter({3, 4}, 1), nothing = Tensor::zeros({0, 4});
+  EXPECT_EQ(backward(sum(linear(nothing, w))).of(w).shape(), (Shape{3, 4}));
+  // Through narrow(), which passes on what came to it.
+  Variable narrowed = narrow(w, 1, 1, 2);
+  Tensor dw = backward(sum(linear(Variable(Tensor::zeros({0, 2})), narrowed))).of(w);
+  ASSERT_TRUE(dw.defined());
+  for (Real x : dw.values()) EXPECT_EQ(x, 0);
+  Variable empty = parameter({3, 0}, 2);
+  EXPECT_EQ(backward(sum(matmul(Variable(random_tensor({2, 3}, 3)), empty))).of(empty).shape(),
+            (Shape{3, 0}));
+}
+
+TEST(WaitingProducts, OfTheWrongShapeNameTheOp) {
+  Variable w = parameter({3, 4}, 1);
+  Variable bad =
+      GraphBuilder("bad", {w}).result(Tensor::scalar(0), [](OutputGradients, GradientSink& into) {
+        into.add_product(0, Tensor::zeros({5, 3}), Tensor::zeros({5, 5}));
+      });
+  EXPECT_EQ(error_text([&] { backward(bad); }),
+            "[bad] a product of (5, 3) transposed and (5, 5) is no gradient of input 0, (3, 4)");
+}
+
+TEST(WaitingProducts, AContextGradientThatIsNoNumberStaysAwayFromMaskedValues) {
+  int64_t batch = 2, length = 3, units = 4;
+  Variable keys = parameter({batch, length, units}, 1),
+           values = parameter({batch, length, units}, 2);
+  Variable query = random_tensor({batch, units}, 3), v = random_tensor({units}, 4);
+  Tensor mix = random_tensor({batch, units}, 5);
+  mix.data()[0] = std::numeric_limits<Real>::quiet_NaN();
+  Tensor g =
+      backward(sum(additive_attention(query, keys, v, values, Mask::from_lengths({1, 3}, length))
+                       .context *
+                   mix))
+          .of(values);
+  for (int64_t j = units; j < 3 * units; ++j) EXPECT_EQ(g.data()[j], 0) << "masked";
+  for (int64_t j = 3 * units; j < 6 * units; ++j) EXPECT_TRUE(std::isfinite(g.data()[j])) << j;
 }
 
 TEST(WaitingProducts, OfAttentionsStepsEqualThoseOfAllQueriesAtOnce) {

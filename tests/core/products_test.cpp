@@ -57,7 +57,7 @@ void expect_rounded_products(Products numbers, int64_t m, int64_t n, int64_t k) 
   Tensor at({k, m});
   for (int64_t i = 0; i < m; ++i)
     for (int64_t l = 0; l < k; ++l) at.data()[l * m + i] = a.at({i, l});
-  auto expect = [&](const Tensor& c, bool with_bias, double factor) {
+  auto expect = [&](const Tensor &c, bool with_bias, double factor) {
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         double sum = with_bias ? bias.at({j}) : 0;
@@ -118,6 +118,26 @@ TEST(Products, GoWithTheWorkToOtherThreadsAndNoFurther) {
   EXPECT_EQ(products(), Products::kFloat);
   EXPECT_EQ(seen(), std::vector<Products>(3, Products::kFloat));
   set_threads(before);
+}
+
+TEST(Products, AMatrixLaidOutForOthersIsRefused) {
+  Tensor a = random_tensor({9, 10}, 1), c({9, 10}), b = random_tensor({10, 10}, 2);
+  const Tensor &left = a, &right = b;
+  auto multiply = [&](Products made, Products used) {
+    return error_text([&] {
+      PackedMatrix packed;
+      {
+        ProductsScope scope(made);
+        packed = PackedMatrix(matrix(right.data(), 10, 10));
+      }
+      ProductsScope scope(used);
+      gemm(matrix(left.data(), 9, 10), packed, mutable_matrix(c.data(), 9, 10));
+    });
+  };
+  std::string text =
+      "[matmul] the matrix was laid out for products of other numbers (core/products.h)";
+  EXPECT_EQ(multiply(Products::kFloat, Products::kBf16InFloat), text);
+  EXPECT_EQ(multiply(Products::kBf16InFloat, Products::kFloat), text);
 }
 
 TEST(Products, AreRefusedWhereTheProcessorHasNone) {

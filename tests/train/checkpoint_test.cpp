@@ -121,7 +121,7 @@ TEST(Recipe, automatic_shards_follow_cores_and_batch_and_are_recorded) {
               std::to_string(recipe.train.shards));
     return recipe.train.shards;
   };
-  EXPECT_EQ(shards("{size: 64}"), std::min(16, available_cores()));
+  EXPECT_EQ(shards("{size: 64}"), std::min(64, available_cores()));
   EXPECT_EQ(shards("{size: 1}"), 1);
   EXPECT_EQ(shards("{size: 7}"), std::min(7, available_cores()));
   EXPECT_EQ(shards("{size: 200, unit: tokens}"), 1);
