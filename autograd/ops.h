@@ -69,6 +69,26 @@ class SharedWeight {
   std::shared_ptr<const Layouts> layouts_;
 };
 Variable linear(const Variable& x, const SharedWeight& weight, const Variable& bias = {});
+
+/// While one lives and no history is recorded, linear() on this thread lays each of these weights, or
+/// whole rows of one, out once for all its products, as a SharedWeight is: for a loop of many steps through
+/// modules that know of no loop. The weights must not change meanwhile.
+class KeptLayouts {
+ public:
+  explicit KeptLayouts(std::vector<Tensor> weights);
+  ~KeptLayouts();
+  KeptLayouts(const KeptLayouts&) = delete;
+  KeptLayouts& operator=(const KeptLayouts&) = delete;
+
+  /// Null where the weight is none of them.
+  const SharedWeight* of(const Variable& weight);
+  static KeptLayouts* current();
+
+ private:
+  std::vector<Tensor> weights_;
+  std::vector<SharedWeight> layouts_;
+  KeptLayouts* before_;
+};
 Variable linear_add(const Variable& x, const SharedWeight& weight, const Variable& base);
 
 // --- shapes.cpp
@@ -218,6 +238,9 @@ struct DotProductOptions {
   bool weights = false;                    ///< also return the weights; the context stays the same
   double dropout = 0;                      ///< on the weights, in the context alone
   RandomKey key = {};                      ///< of the dropout; index = number of the first sentence
+  /// Row b asks the keys, values and mask of row key_rows[b], so that several may ask the same; empty:
+  /// those of row b. Without history alone.
+  std::span<const int64_t> key_rows = {};
 };
 /// Scaled dot-product attention (Vaswani et al., 2017; the tutorial's definition 2.4.4), each head
 /// alone:

@@ -30,6 +30,10 @@ std::vector<std::vector<Decoded>> decode(const EncoderDecoder& model,
               options.min_length, most);
   if (sources.empty()) return {};
   NoGrad no_history;
+  std::vector<Tensor> weights;
+  for (const Module::Named& parameter : model.parameters())
+    weights.push_back(parameter.variable.value());
+  KeptLayouts once(std::move(weights));
   if (!options.sample) return beam_search(model, sources, options);
   std::vector<uint64_t> counted(sources.size());
   std::iota(counted.begin(), counted.end(), uint64_t{0});
@@ -61,7 +65,12 @@ void DecodeRows::keep(const std::vector<int64_t>& parents, std::vector<int64_t> 
   for (size_t i = 0; i < parents.size() && !moved; ++i)
     moved = parents[i] != static_cast<int64_t>(i);
   if (moved) state_ = state_.take(parents);
-  if (sentences != sentence_) memory_ = all_.take(sentences);
+  if (sentences != sentence_) {
+    if (model_.shares_memory())
+      memory_.sentence_of = sentences;
+    else
+      memory_ = all_.take(sentences);
+  }
   sentence_ = std::move(sentences);
 }
 

@@ -12,6 +12,7 @@ Variable rows_of(const Variable& x, std::span<const int64_t> sentences) {
 }  // namespace
 
 Memory Memory::take(std::span<const int64_t> sentences) const {
+  if (!sentence_of.empty()) fail("[memory] rows that share sentences cannot be taken again");
   Memory out{.states = rows_of(states, sentences),
              .mask = mask.take(sentences),
              .last = {},
@@ -25,13 +26,14 @@ Memory Memory::take(std::span<const int64_t> sentences) const {
 DecoderState DecoderState::take(std::span<const int64_t> sentences) const {
   DecoderState out;
   for (const Variable& part : parts) out.parts.push_back(rows_of(part, sentences));
+  out.past = past.take(sentences);
   return out;
 }
 
 int64_t DecoderState::bytes() const {
   int64_t count = 0;
   for (const Variable& part : parts) count += part.count();
-  return count * static_cast<int64_t>(sizeof(Real));
+  return count * static_cast<int64_t>(sizeof(Real)) + past.bytes();
 }
 
 Variable Decoder::forward(const IdMatrix& inputs, const Lengths& lengths, const Memory& memory,

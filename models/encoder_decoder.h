@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/ops.h"
+#include "autograd/past.h"
 #include "models/batch.h"
 #include "nn/attention.h"
 #include "nn/cell.h"
@@ -30,14 +31,22 @@ struct Memory {
   /// What the decoder worked out of it once a batch (projected keys and the like), (B, ...) each.
   std::vector<Variable> prepared;
 
-  int64_t batch() const { return states.size(0); }
+  /// The sentence that each row of a step looks at, where Decoder::shares_memory(); empty: row i looks
+  /// at sentence i. So hypotheses of one sentence share what there is of it.
+  std::vector<int64_t> sentence_of = {};
+
+  int64_t batch() const {
+    return sentence_of.empty() ? states.size(0) : static_cast<int64_t>(sentence_of.size());
+  }
   /// The memory of these sentences, in this order; one may come several times. Without history.
   Memory take(std::span<const int64_t> sentences) const;
 };
 
-/// What a decoder carries from token to token: tensors whose first dimension is B.
+/// What a decoder carries from token to token: tensors whose first dimension is B, and keys and values
+/// that stay where they are.
 struct DecoderState {
-  std::vector<Variable> parts;
+  std::vector<Variable> parts = {};
+  Past past = {};
 
   DecoderState take(std::span<const int64_t> sentences) const;  ///< as Memory::take
   int64_t bytes() const;                                        ///< that its tensors hold
@@ -83,6 +92,8 @@ class Decoder : public Module {
   /// and training need not hold the logits of a whole batch.
   virtual std::optional<LinearLogits> output(const IdMatrix& inputs, const Lengths& lengths,
                                              const Memory& memory, const Pass& pass) const;
+  /// Whether step() heeds Memory::sentence_of.
+  virtual bool shares_memory() const { return false; }
   /// Steps that a sentence may have, the one that says the end mark included; -1: no limit.
   virtual int64_t max_positions() const { return -1; }
 };
@@ -101,6 +112,7 @@ class EncoderDecoder final : public Module {
   Step step(std::span<const Id> previous, const DecoderState& state, const Memory& memory) const {
     return decoder_->step(previous, state, memory);
   }
+  bool shares_memory() const { return decoder_->shares_memory(); }
   int64_t max_source_positions() const { return encoder_->max_positions(); }
   int64_t max_target_positions() const { return decoder_->max_positions(); }
   /// Logits (B, T, V) under teacher forcing.

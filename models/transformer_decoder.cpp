@@ -45,10 +45,7 @@ std::optional<LinearLogits> TransformerDecoder::output(const IdMatrix& inputs,
 }
 
 DecoderState TransformerDecoder::start(const Memory& memory) const {
-  DecoderState out;
-  for (const auto& layer : layers_)
-    out.parts.push_back(Tensor::zeros({memory.batch(), 0, layer->cache_width()}));
-  return out;
+  return {.parts = {}, .past = Past(options_.layers, memory.batch())};
 }
 
 Step TransformerDecoder::step(std::span<const Id> previous, const DecoderState& state,
@@ -56,10 +53,11 @@ Step TransformerDecoder::step(std::span<const Id> previous, const DecoderState& 
   IdMatrix ids(static_cast<int64_t>(previous.size()), 1, kPad);
   ids.values.assign(previous.begin(), previous.end());
   DecoderState next = state;
-  Variable y = positions_.at(embedding_(ids), state.parts.at(0).size(1));
+  Variable y = positions_.at(embedding_(ids), state.past.tokens(0));
   std::vector<Variable> weights;
   for (size_t i = 0; i < layers_.size(); ++i) {
-    Attended out = layers_[i]->next(y, next.parts[i], memory.prepared.at(i), memory.mask);
+    Attended out = layers_[i]->next(y, next.past, static_cast<int64_t>(i), memory.prepared.at(i),
+                                    memory.mask, memory.sentence_of);
     y = out.context;
     weights.push_back(reshape(out.weights, {ids.rows, options_.heads, out.weights.size(3)}));
   }

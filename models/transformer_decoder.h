@@ -12,8 +12,8 @@ namespace lookback {
 /// `embedding.weight`, `positions.weight` (learned), `layers.0...` and `norm.*` as in
 /// torch.nn.Transformer, `output.weight` (unless tied), `output.bias`.
 ///
-/// step() does one token's work: a DecoderState holds, a layer each, the keys and values of the
-/// tokens so far, (B, t, 2 G K).
+/// step() does one token's work and keeps no history: DecoderState::past holds, a layer each, the keys
+/// and values of the tokens so far.
 class TransformerDecoder final : public Decoder {
  public:
   /// `vectors`: a table of word vectors to share, or undefined. `tie`: the output layer's weight is
@@ -29,6 +29,7 @@ class TransformerDecoder final : public Decoder {
                                      const Memory& memory, const Pass& pass) const override;
   /// All layers and the last normalisation over word vectors, x (B, T, D); `memory` prepared.
   Variable states(const Variable& x, const Memory& memory, const Pass& pass) const;
+  bool shares_memory() const override { return true; }
   int64_t max_positions() const override { return positions_.limit(); }
 
  private:

@@ -61,7 +61,8 @@ Attended MultiHeadAttention::attend(const Variable& query, int64_t query_column,
                                         .way = options_.way,
                                         .weights = call.weights,
                                         .dropout = call.pass.training ? options_.dropout : 0,
-                                        .key = key});
+                                        .key = key,
+                                        .key_rows = call.memory_rows});
   return {linear(out.context, out_weight_, out_bias_), out.weights};
 }
 
@@ -101,6 +102,17 @@ Variable MultiHeadAttention::next(const Variable& x, Variable& cache) const {
   Variable all = project(x, 0, in_weight_.size(0));
   cache = concat(std::vector<Variable>{cache, narrow(all, 2, options_.width, cache_width())}, 1);
   return attend(all, 0, cache, 0, {}).context;
+}
+
+Variable MultiHeadAttention::next(const Variable& x, Past& past, int64_t layer) const {
+  check_self();
+  Variable all = project(x, 0, in_weight_.size(0)).detach();
+  past.append(
+      layer,
+      narrow(all, 2, options_.width, cache_width()).value().reshape({x.size(0), cache_width()}));
+  Variable context =
+      past.attend(layer, heads(all, options_.heads, size_), options_.key_value_heads);
+  return linear(context, out_weight_, out_bias_);
 }
 
 }  // namespace lookback

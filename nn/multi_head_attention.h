@@ -3,6 +3,7 @@
 #include <string>
 
 #include "autograd/ops.h"
+#include "autograd/past.h"
 #include "nn/module.h"
 
 namespace lookback {
@@ -34,6 +35,8 @@ class MultiHeadAttention : public Module {
     Mask mask;
     Pass pass;
     bool weights = false;
+    /// Of cross-attention: which row of the memory each row asks; empty: its own.
+    std::span<const int64_t> memory_rows = {};
   };
   /// Self-attention: x (B, T, D) -> (B, T, D).
   Attended self(const Variable& x, const Call& call) const;
@@ -44,6 +47,8 @@ class MultiHeadAttention : public Module {
   /// Causal self-attention, one token a call: x (B, 1, D), and in `cache` (B, t, 2 G K) the keys and
   /// values of the t tokens before, to which this one's are appended.
   Variable next(const Variable& x, Variable& cache) const;
+  /// The same without history, the tokens before standing in a layer of `past`.
+  Variable next(const Variable& x, Past& past, int64_t layer) const;
   /// Columns of a cache: 2 G K.
   int64_t cache_width() const { return 2 * options_.key_value_heads * size_; }
 

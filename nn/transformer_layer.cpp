@@ -102,13 +102,16 @@ Variable TransformerDecoderLayer::operator()(const Variable& x, const Variable& 
       pass);
 }
 
-Attended TransformerDecoderLayer::next(const Variable& x, Variable& cache, const Variable& prepared,
-                                       const Mask& memory) const {
+Attended TransformerDecoderLayer::next(const Variable& x, Past& past, int64_t layer,
+                                       const Variable& prepared, const Mask& memory,
+                                       std::span<const int64_t> memory_rows) const {
   Variable weights;
   Variable y = around(
-      x, [&](const Variable& in) { return self_.next(in, cache); },
+      x, [&](const Variable& in) { return self_.next(in, past, layer); },
       [&](const Variable& in) {
-        Attended out = cross_.cross(in, prepared, {.mask = memory, .pass = {}, .weights = true});
+        Attended out =
+            cross_.cross(in, prepared,
+                         {.mask = memory, .pass = {}, .weights = true, .memory_rows = memory_rows});
         weights = out.weights;
         return out.context;
       },

@@ -65,9 +65,10 @@ class TransformerDecoderLayer : public Module {
   /// targets is not needed: it comes after every real token.
   Variable operator()(const Variable& x, const Variable& prepared, const Mask& memory,
                       const Pass& pass) const;
-  /// One token, x (B, 1, D), with the cache of those before; weights (B, H, 1, S) over the memory.
-  Attended next(const Variable& x, Variable& cache, const Variable& prepared,
-                const Mask& memory) const;
+  /// One token, x (B, 1, D), those before in a layer of `past`; row b looks at row memory_rows[b] of the
+  /// memory (empty: its own), weights (B, H, 1, S). Without history.
+  Attended next(const Variable& x, Past& past, int64_t layer, const Variable& prepared,
+                const Mask& memory, std::span<const int64_t> memory_rows) const;
   int64_t cache_width() const { return self_.cache_width(); }
 
  private:

@@ -164,13 +164,28 @@ std::vector<std::vector<double>> score(const EncoderDecoder& model,
   return out;
 }
 
+namespace {
+
+/// Sentences a batch, at most `most`, so that batches are alike and of an even number: a single batch, or
+/// the last one, would leave one of two threads idle. It depends on no number of threads.
+int64_t even_batch(size_t count, int64_t most) {
+  constexpr int64_t kWorthHalving = 16;
+  int64_t sentences = static_cast<int64_t>(count), batches = (sentences + most - 1) / most;
+  if (sentences < kWorthHalving) return most;
+  batches += batches % 2;
+  return (sentences + batches - 1) / batches;
+}
+
+}  // namespace
+
 std::vector<std::vector<Decoded>> translate(const EncoderDecoder& model,
                                             const std::vector<std::vector<Id>>& sources,
                                             const DecodeOptions& options, int64_t batch,
                                             const std::vector<uint64_t>& numbers) {
   std::vector<std::vector<Decoded>> out(sources.size());
   by_batches(
-      sources.size(), batch, [&](size_t i) { return sources[i].size(); },
+      sources.size(), even_batch(sources.size(), batch),
+      [&](size_t i) { return sources[i].size(); },
       [&](std::span<const size_t> which) {
         std::vector<std::vector<Id>> chosen;
         std::vector<uint64_t> theirs;

@@ -55,8 +55,8 @@ Evaluation evaluate(const EncoderDecoder& model, const std::vector<Example>& exa
 std::vector<std::vector<double>> score(const EncoderDecoder& model,
                                        const std::vector<Example>& examples, int64_t batch = 64);
 
-/// decode() in batches of like length that run side by side; results in the order given, the n best
-/// of each. The text does not depend on the batch, but for ties
+/// decode() in batches of like length, at most `batch` sentences each, that run side by side; results in
+/// the order given, the n best of each. The text does not depend on the batch, but for ties
 /// that rounding decides. `numbers` are the sentences' numbers in the whole
 /// input, on which draws depend; empty: 0, 1, ...
 std::vector<std::vector<Decoded>> translate(const EncoderDecoder& model,

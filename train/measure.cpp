@@ -4,42 +4,23 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
-#include "core/error.h"
 #include "core/gemm.h"
 #include "core/threads.h"
-#include "train/positions.h"
+#include "train/measure_parts.h"
 #include "train/step.h"
 
 namespace lookback {
 namespace {
 
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 /// Sentences of random words, each of exactly the lengths asked for.
 Batch random_batch(const BenchOptions& options, int64_t source_words, int64_t target_words) {
-  auto words = [](Random& random, int64_t count, int64_t vocabulary) {
-    std::vector<Id> out;
-    for (int64_t i = 0; i + 1 < count; ++i)
-      out.push_back(static_cast<Id>(kMarks + random.below(vocabulary - kMarks)));
-    return out;
-  };
   Random random({.seed = 1, .purpose = purpose("bench")});
   std::vector<Example> examples;
   for (int64_t b = 0; b < options.batch; ++b) {
-    std::vector<Id> source = words(random, options.source_length, source_words);
-    examples.push_back({std::move(source), words(random, options.target_length, target_words)});
+    std::vector<Id> source = random_words(random, options.source_length - 1, source_words);
+    examples.push_back(
+        {std::move(source), random_words(random, options.target_length - 1, target_words)});
   }
   return make_batch(examples);
 }
@@ -81,18 +62,10 @@ double peak_gemm_gflops(int threads, int rounds) {
 BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   const TrainOptions& train = recipe.train;
   set_threads(train.thread_count());
-  std::unique_ptr<Dataset> data = make_dataset(recipe.data, recipe.seed, train.batch);
-  int64_t source_words = data->source_vocabulary().size(),
-          target_words = data->target_vocabulary().size();
-  if (source_words <= kMarks || target_words <= kMarks) fail("[bench] a vocabulary has no word");
-  std::unique_ptr<EncoderDecoder> model = recipe.model(source_words, target_words);
-  model->initialize(recipe.seed);
+  auto [model, source_words, target_words] =
+      untrained_model(recipe, options.source_length, options.target_length);
   std::vector<Module::Named> parameters = model->parameters();
   std::unique_ptr<Optimizer> optimizer = train.optimizer.make(parameters);
-  Example longest{std::vector<Id>(static_cast<size_t>(options.source_length - 1), kUnknown),
-                  std::vector<Id>(static_cast<size_t>(options.target_length - 1), kUnknown)};
-  if (std::optional<TooLong> side = too_long(longest, position_limits(*model)))
-    fail_user("bench: {}", side->text);
   Batch batch = random_batch(options, source_words, target_words);
 
   BenchResult out;
@@ -122,18 +95,18 @@ BenchResult bench(const Recipe& recipe, const BenchOptions& options) {
   }
   if (profile) out.profile = profile->report();
   out.steps = options.steps;
-  out.step_ms = median(times);
+  out.step_ms = median_of(times);
   out.min_ms = *std::min_element(times.begin(), times.end());
   out.tokens_per_second = static_cast<double>(batch.target_tokens()) / out.step_ms * 1e3;
   out.gemm_gflops = static_cast<double>(gemm_flops() - flops) / static_cast<double>(options.steps) /
                     out.step_ms / 1e6;
-  out.page_faults = median(faults);
+  out.page_faults = median_of(faults);
   out.peak_rss_mb = usage().peak_mb;
   out.parameters = model->parameter_count();
   out.threads = threads();
   out.shards = std::min(train.shards, options.batch);
   ProductsScope scope(products);
-  out.peak_gflops = peak_gemm_gflops(threads());
+  if (options.peak) out.peak_gflops = peak_gemm_gflops(threads());
   return out;
 }
 

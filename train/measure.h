@@ -14,6 +14,7 @@ struct BenchOptions {
   int64_t target_length = 30;  ///< end mark included
   int64_t steps = 20;          ///< timed, after 3 that are not
   bool profile = false;        ///< also say where their time went
+  bool peak = true;            ///< also measure peak_gflops
 };
 
 /// Training steps on random data of an exact shape, timed.

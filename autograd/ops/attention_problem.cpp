@@ -44,14 +44,14 @@ GroupKeys AttentionProblem::group_keys(int64_t b, int64_t g) const {
   GroupKeys out;
   out.visible = S;
   if (mask.defined()) {
-    const uint8_t* allowed = mask.row(b);
+    const uint8_t* allowed = mask.row(key_row(b));
     while (out.visible > 0 && !allowed[out.visible - 1]) --out.visible;
     if (std::find(allowed, allowed + out.visible, uint8_t{0}) != allowed + out.visible)
       out.holes = allowed;
     while (out.first < out.visible && !allowed[out.first]) ++out.first;
   }
-  out.keys = {keys.data() + k.at(b, g), out.visible, K, k.row};
-  out.values = {values.data() + v.at(b, g), out.visible, V, v.row};
+  out.keys = {keys.data() + k.at(key_row(b), g), out.visible, K, k.row};
+  out.values = {values.data() + v.at(key_row(b), g), out.visible, V, v.row};
   if (out.holes) {
     out.copied_keys = without_holes(out.keys, out.holes);
     out.copied_values = without_holes(out.values, out.holes);

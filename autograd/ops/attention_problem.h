@@ -39,7 +39,8 @@ struct AttentionProblem {
   Tensor query, keys, values;  ///< whole tensors
   HeadView q, k, v;
   Shape context_shape;
-  HeadView context;  ///< of a tensor of context_shape
+  HeadView context;                    ///< of a tensor of context_shape
+  std::vector<int64_t> key_rows = {};  ///< as DotProductOptions
 
   int64_t group() const { return H / G; }  ///< query heads that share keys
   /// The rows of head h of sentence b, from row t on.
@@ -51,6 +52,10 @@ struct AttentionProblem {
   }
   MatrixView context_rows(const Tensor& x, int64_t b, int64_t h, int64_t t, int64_t rows) const {
     return {x.data() + context.at(b, h) + t * context.row, rows, V, context.row};
+  }
+  /// The row of keys, values and mask that sentence b asks.
+  int64_t key_row(int64_t b) const {
+    return key_rows.empty() ? b : key_rows[static_cast<size_t>(b)];
   }
   GroupKeys group_keys(int64_t b, int64_t g) const;
   /// The same for backward, whose products sum over queries too.

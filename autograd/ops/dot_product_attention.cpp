@@ -44,16 +44,23 @@ AttentionProblem check(const Heads& query, const Heads& key, const Heads& value,
                      .k = view(key),
                      .v = view(value),
                      .context_shape = {},
-                     .context = {}};
+                     .context = {},
+                     .key_rows = {o.key_rows.begin(), o.key_rows.end()}};
   if (key.size != p.K) refuse(format("a key's head has {} units, a query's {}", key.size, p.K));
   if (value.count != p.G) refuse(format("{} heads of values for {} of keys", value.count, p.G));
   if (p.G < 1 || p.H % p.G != 0)
     refuse(format("{} heads of queries cannot share {} of keys: no multiple", p.H, p.G));
-  if (key.x.size(0) != p.B || value.x.size(0) != p.B) refuse("different numbers of sentences");
+  int64_t memories = key.x.size(0);
+  if (value.x.size(0) != memories || (p.key_rows.empty() && memories != p.B))
+    refuse("different numbers of sentences");
+  if (!p.key_rows.empty() && static_cast<int64_t>(p.key_rows.size()) != p.B)
+    refuse(format("key_rows has {} rows", p.key_rows.size()));
+  for (int64_t row : p.key_rows)
+    if (row < 0 || row >= memories) refuse(format("key_rows names row {}", row));
   if (positions(value) != p.S) refuse(format("{} values for {} keys", positions(value), p.S));
-  if (o.mask.defined() && (o.mask.rows() != p.B || o.mask.columns() != p.S))
+  if (o.mask.defined() && (o.mask.rows() != memories || o.mask.columns() != p.S))
     refuse(format("the mask is ({}, {}), but must be (B, S) = ({}, {})", o.mask.rows(),
-                  o.mask.columns(), p.B, p.S));
+                  o.mask.columns(), memories, p.S));
   if (!(p.scale >= 0)) refuse(format("the scale must be at least 0, but is {}", p.scale));
   if (!(o.dropout >= 0 && o.dropout < 1))
     refuse(format("dropout must be in [0, 1), but is {}", o.dropout));
@@ -121,6 +128,8 @@ Attended dot_product_attention(const Heads& query, const Heads& key, const Heads
   AttentionProblem p = check(query, key, value, o);
   Tensor context(p.context_shape), weights, log_sums;
   GraphBuilder graph("dot_product_attention", {query.x, key.x, value.x});
+  if (!p.key_rows.empty() && graph.records())
+    fail("[dot_product_attention] key_rows have no backward; put a NoGrad around");
   if (blockwise(p, o.way)) {
     log_sums = Tensor({p.B, p.H, p.T});
     if (o.weights) weights = Tensor({p.B, p.H, p.T, p.S});

@@ -138,7 +138,38 @@ SharedWeight::SharedWeight(const Variable& weight) : weight_(weight) {
   layouts_ = std::make_shared<const Layouts>(weight.value());
 }
 
+namespace {
+thread_local KeptLayouts* kept_layouts = nullptr;
+}  // namespace
+
+KeptLayouts::KeptLayouts(std::vector<Tensor> weights)
+    : weights_(std::move(weights)), before_(kept_layouts) {
+  kept_layouts = this;
+}
+
+KeptLayouts::~KeptLayouts() {
+  kept_layouts = before_;
+}
+
+KeptLayouts* KeptLayouts::current() {
+  return kept_layouts;
+}
+
+const SharedWeight* KeptLayouts::of(const Variable& weight) {
+  const Tensor& wanted = weight.value();
+  for (const SharedWeight& one : layouts_)
+    if (one.weight().value().data() == wanted.data() && one.weight().shape() == wanted.shape())
+      return &one;
+  // What is no part of a weight may be gone after this product, and another stand where it stood.
+  for (const Tensor& one : weights_)
+    if (wanted.rank() == 2 && one.shares_buffer(wanted))
+      return &layouts_.emplace_back(weight.detach());
+  return nullptr;
+}
+
 Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
+  if (KeptLayouts* kept = KeptLayouts::current(); kept && !recording())
+    if (const SharedWeight* shared = kept->of(weight)) return linear(x, *shared, bias);
   return linear(x, weight, bias, OwnLayout{weight.value()});
 }
 

@@ -23,51 +23,78 @@ Real Dot(const Real* a, const Real* b, int64_t count) {
   });
 }
 
-void Dots(const Real* row, const kernels::ManyRows& rows, Real* out) {
+inline const Real* RowAt(const kernels::ManyRows& rows, int64_t i) {
+  return rows.data + i * rows.stride;
+}
+inline const Real* RowAt(const kernels::PlacedRows& rows, int64_t i) {
+  return rows.places[i] + rows.offset;
+}
+
+template <class Rows>
+HWY_INLINE void DotsOf(const Real* row, const Rows& rows, Real* out) {
   const hn::ScalableTag<Real> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = rows.width / lanes * lanes;
   int64_t i = 0;
   for (; i + 4 <= rows.count; i += 4) {
-    const Real* r = rows.data + i * rows.stride;
-    const int64_t next = rows.stride;
+    const Real *r0 = RowAt(rows, i), *r1 = RowAt(rows, i + 1), *r2 = RowAt(rows, i + 2),
+               *r3 = RowAt(rows, i + 3);
     auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
     for (int64_t j = 0; j < whole; j += lanes) {
       auto x = hn::LoadU(d, row + j);
-      s0 = hn::MulAdd(x, hn::LoadU(d, r + j), s0);
-      s1 = hn::MulAdd(x, hn::LoadU(d, r + next + j), s1);
-      s2 = hn::MulAdd(x, hn::LoadU(d, r + 2 * next + j), s2);
-      s3 = hn::MulAdd(x, hn::LoadU(d, r + 3 * next + j), s3);
+      s0 = hn::MulAdd(x, hn::LoadU(d, r0 + j), s0);
+      s1 = hn::MulAdd(x, hn::LoadU(d, r1 + j), s1);
+      s2 = hn::MulAdd(x, hn::LoadU(d, r2 + j), s2);
+      s3 = hn::MulAdd(x, hn::LoadU(d, r3 + j), s3);
     }
     out[i] = hn::GetLane(hn::SumOfLanes(d, s0));
     out[i + 1] = hn::GetLane(hn::SumOfLanes(d, s1));
     out[i + 2] = hn::GetLane(hn::SumOfLanes(d, s2));
     out[i + 3] = hn::GetLane(hn::SumOfLanes(d, s3));
-    for (int64_t j = whole; j < rows.width; ++j)
-      for (int64_t k = 0; k < 4; ++k) out[i + k] += row[j] * r[k * next + j];
+    for (int64_t j = whole; j < rows.width; ++j) {
+      out[i] += row[j] * r0[j];
+      out[i + 1] += row[j] * r1[j];
+      out[i + 2] += row[j] * r2[j];
+      out[i + 3] += row[j] * r3[j];
+    }
   }
-  for (; i < rows.count; ++i) out[i] = Dot(row, rows.data + i * rows.stride, rows.width);
+  for (; i < rows.count; ++i) out[i] = Dot(row, RowAt(rows, i), rows.width);
 }
 
-void AddWeighted(const Real* weights, const kernels::ManyRows& rows, Real* sum) {
+template <class Rows>
+HWY_INLINE void AddWeightedOf(const Real* weights, const Rows& rows, Real* sum) {
   int64_t i = 0;
   while (i < rows.count) {
-    const Real *w = weights + i, *r = rows.data + i * rows.stride;
+    const Real* w = weights + i;
     bool four = i + 4 <= rows.count && w[0] != 0 && w[1] != 0 && w[2] != 0 && w[3] != 0;
     if (!four) {
-      if (w[0] != 0) AddScaled(w[0], r, sum, rows.width);
+      if (w[0] != 0) AddScaled(w[0], RowAt(rows, i), sum, rows.width);
       ++i;
       continue;
     }
-    const int64_t next = rows.stride;
+    const Real *r0 = RowAt(rows, i), *r1 = RowAt(rows, i + 1), *r2 = RowAt(rows, i + 2),
+               *r3 = RowAt(rows, i + 3);
     ForLanes(rows.width, [&](auto d, int64_t j) HWY_ATTR {
-      auto s = hn::MulAdd(hn::Set(d, w[0]), hn::LoadU(d, r + j), hn::LoadU(d, sum + j));
-      s = hn::MulAdd(hn::Set(d, w[1]), hn::LoadU(d, r + next + j), s);
-      s = hn::MulAdd(hn::Set(d, w[2]), hn::LoadU(d, r + 2 * next + j), s);
-      s = hn::MulAdd(hn::Set(d, w[3]), hn::LoadU(d, r + 3 * next + j), s);
+      auto s = hn::MulAdd(hn::Set(d, w[0]), hn::LoadU(d, r0 + j), hn::LoadU(d, sum + j));
+      s = hn::MulAdd(hn::Set(d, w[1]), hn::LoadU(d, r1 + j), s);
+      s = hn::MulAdd(hn::Set(d, w[2]), hn::LoadU(d, r2 + j), s);
+      s = hn::MulAdd(hn::Set(d, w[3]), hn::LoadU(d, r3 + j), s);
       hn::StoreU(s, d, sum + j);
     });
     i += 4;
   }
+}
+
+void Dots(const Real* row, const kernels::ManyRows& rows, Real* out) {
+  DotsOf(row, rows, out);
+}
+void PlacedDots(const Real* row, const kernels::PlacedRows& rows, Real* out) {
+  DotsOf(row, rows, out);
+}
+void AddWeighted(const Real* weights, const kernels::ManyRows& rows, Real* sum) {
+  AddWeightedOf(weights, rows, sum);
+}
+void AddPlacedWeighted(const Real* weights, const kernels::PlacedRows& rows, Real* sum) {
+  AddWeightedOf(weights, rows, sum);
 }
 
 void Multiply(Real factor, Real* row, int64_t count) {
@@ -99,7 +126,9 @@ namespace lookback {
 HWY_EXPORT(AddScaled);
 HWY_EXPORT(Dot);
 HWY_EXPORT(Dots);
+HWY_EXPORT(PlacedDots);
 HWY_EXPORT(AddWeighted);
+HWY_EXPORT(AddPlacedWeighted);
 HWY_EXPORT(Multiply);
 HWY_EXPORT(AllFinite);
 
@@ -116,8 +145,16 @@ void dots(const Real* row, const ManyRows& rows, Real* out) {
   HWY_DYNAMIC_DISPATCH(Dots)(row, rows, out);
 }
 
+void dots(const Real* row, const PlacedRows& rows, Real* out) {
+  HWY_DYNAMIC_DISPATCH(PlacedDots)(row, rows, out);
+}
+
 void add_weighted(const Real* weights, const ManyRows& rows, Real* sum) {
   HWY_DYNAMIC_DISPATCH(AddWeighted)(weights, rows, sum);
+}
+
+void add_weighted(const Real* weights, const PlacedRows& rows, Real* sum) {
+  HWY_DYNAMIC_DISPATCH(AddPlacedWeighted)(weights, rows, sum);
 }
 
 void multiply(Real factor, Real* row, int64_t count) {

@@ -18,10 +18,17 @@ struct ManyRows {
   const Real* data;
   int64_t stride, count, width;
 };
+/// Rows that stand anywhere: row i at places[i] + offset.
+struct PlacedRows {
+  const Real* const* places;
+  int64_t offset, count, width;
+};
 /// out[i] = row . rows_i
 void dots(const Real* row, const ManyRows& rows, Real* out);
+void dots(const Real* row, const PlacedRows& rows, Real* out);
 /// sum += sum_i weights[i] rows_i. A row of weight 0 is not read: it may hold anything.
 void add_weighted(const Real* weights, const ManyRows& rows, Real* sum);
+void add_weighted(const Real* weights, const PlacedRows& rows, Real* sum);
 
 /// row *= factor
 void multiply(Real factor, Real* row, int64_t count);
