@@ -71,10 +71,10 @@ Tensor panels_of(const MatrixView& b) {
   return out;
 }
 
-/// One product on this thread: `panels`, where there are any, begin at b's first column.
-void one_thread(const MatrixView& a, const MatrixView& b, const Real* panels,
+/// One product on this thread; `panels`, where there are any, begin at b's first column.
+void one_thread(const MatrixView& a, const MatrixView& b, const Panels& panels,
                 const MutableMatrix& c, const GemmOptions& options) {
-  if (panels)
+  if (panels.data)
     gemm_panels(a, panels, c, options);
   else
     gemm_one_thread(a, b, c, options);
@@ -131,18 +131,20 @@ void over_product(const View& a, const View& b, const MutableMatrix& c, const Ge
   });
 }
 
-void multiply_floats(const MatrixView& a, const MatrixView& b, const Real* panels,
+void multiply_floats(const MatrixView& a, const MatrixView& b, Panels panels,
                      const MutableMatrix& c, const GemmOptions& options) {
   int64_t k = a.transposed ? a.rows : a.columns;
   Tensor own;
-  if (!panels && c.rows >= c.columns && is_split(c.rows, c.columns, k)) {
+  if (!panels.data && c.rows >= c.columns && is_split(c.rows, c.columns, k)) {
     own = panels_of(b);  // every block of rows needs all of B: once is enough
-    if (own.defined()) panels = own.data();
+    if (own.defined()) panels = {own.data(), k};
   }
   over_product(a, b, c, options,
                [&](const MatrixView& left, const MatrixView& right, int64_t column,
                    const MutableMatrix& out, const GemmOptions& local) {
-                 one_thread(left, right, panels ? panels + column * k : nullptr, out, local);
+                 Panels from = panels;
+                 if (from.data) from.data += column * from.depth;
+                 one_thread(left, right, from, out, local);
                });
 }
 
@@ -157,9 +159,17 @@ RoundedMatrix::As rounded_as() {
   return products() == Products::kBf16 ? RoundedMatrix::As::kBf16 : RoundedMatrix::As::kFloat;
 }
 
+/// A view of the whole, of a copy of which `part` is the upper left part.
+template <class View>
+View part_of(View whole, const MatrixView& part) {
+  whole.rows = part.rows;
+  whole.columns = part.columns;
+  return whole;
+}
+
 /// The product in the numbers that products() says; `rounded` is b in them, or null.
 void multiply(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded,
-              const Real* panels, const MutableMatrix& c, const GemmOptions& options) {
+              const Panels& panels, const MutableMatrix& c, const GemmOptions& options) {
   if (products() == Products::kFloat) {
     multiply_floats(a, b, panels, c, options);
     return;
@@ -170,23 +180,31 @@ void multiply(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rou
     rounded = &right;
   }
   if (products() == Products::kBf16)
-    multiply_bf16(left.bf16(), rounded->bf16(), c, options);
+    multiply_bf16(left.bf16(), part_of(rounded->bf16(), b), c, options);
   else
-    multiply_floats(left.floats(), rounded->floats(), panels, c, options);
+    multiply_floats(left.floats(), part_of(rounded->floats(), b), panels, c, options);
 }
 
-void run(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded, const Real* panels,
-         const MutableMatrix& c, const GemmOptions& options) {
+/// Whether nothing is multiplied; then C is what there is without: the bias, or zeros.
+bool is_empty(const MutableMatrix& c, int64_t k, const GemmOptions& options) {
+  if (c.rows == 0 || c.columns == 0) return true;
+  if (k > 0) return false;
+  for (int64_t i = 0; i < c.rows && !options.accumulate; ++i) {
+    Real* row = c.data + i * c.stride;
+    if (options.bias)
+      std::copy_n(options.bias, c.columns, row);
+    else
+      std::fill_n(row, c.columns, Real{0});
+  }
+  return true;
+}
+
+void run(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded,
+         const Panels& panels, const MutableMatrix& c, const GemmOptions& options) {
   if (options.accumulate && options.bias)
     fail("[matmul] a bias cannot be added while accumulating");
   auto [m, n, k] = check(a, b, c);
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    for (int64_t i = 0; i < m && !options.accumulate; ++i)
-      for (int64_t j = 0; j < n; ++j)
-        c.data[i * c.stride + j] = options.bias ? options.bias[j] : Real{0};
-    return;
-  }
+  if (is_empty(c, k, options)) return;
   count_flops(m, n, k);
   ProfileProduct timed(flops_of(m, n, k));
   multiply(a, b, rounded, panels, c, options);
@@ -194,36 +212,38 @@ void run(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded,
 
 }  // namespace
 
-PackedMatrix::PackedMatrix(const MatrixView& b) : view_(b), made_for_(products()) {
+PackedMatrix::PackedMatrix(const MatrixView& b)
+    : view_(b), made_for_(products()), depth_(b.transposed ? b.columns : b.rows) {
   if (products() != Products::kFloat)
     rounded_ = std::make_shared<const RoundedMatrix>(b, rounded_as());
   if (products() != Products::kBf16) panels_ = panels_of(rounded_ ? rounded_->floats() : b);
 }
 
-/// What this file alone may see of a packed matrix.
-struct PackedParts {
-  MatrixView view;
-  const RoundedMatrix* rounded;
-  const Real* panels;
-  Products made_for;
-  explicit PackedParts(const PackedMatrix& b)
-      : view(b.view_),
-        rounded(b.rounded_.get()),
-        panels(b.panels_.defined() ? b.panels_.data() : nullptr),
-        made_for(b.made_for_) {}
-};
+PackedMatrix PackedMatrix::first(int64_t rows, int64_t columns) const {
+  int64_t k = view_.transposed ? view_.columns : view_.rows;
+  int64_t n = view_.transposed ? view_.rows : view_.columns;
+  if (rows > k || columns > n)
+    fail("[matmul] a packed matrix of {} x {} has no part of {} x {}", k, n, rows, columns);
+  PackedMatrix out = *this;
+  out.view_.rows = view_.transposed ? columns : rows;
+  out.view_.columns = view_.transposed ? rows : columns;
+  return out;
+}
+
+Panels PackedMatrix::panels() const {
+  return {panels_.defined() ? panels_.data() : nullptr, depth_};
+}
 
 void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
           const GemmOptions& options) {
-  run(a, b, nullptr, nullptr, c, options);
+  run(a, b, nullptr, {}, c, options);
 }
 
 void gemm(const MatrixView& a, const PackedMatrix& b, const MutableMatrix& c,
           const GemmOptions& options) {
-  PackedParts parts(b);
-  if (parts.made_for != products())
+  if (b.made_for() != products())
     fail("[matmul] the matrix was laid out for products of other numbers (core/products.h)");
-  run(a, parts.view, parts.rounded, parts.panels, c, options);
+  run(a, b.view(), b.rounded(), b.panels(), c, options);
 }
 
 void gemm_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,
@@ -235,23 +255,18 @@ void gemm_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMa
       fail("[matmul] part {} has {} rows of A, but {} of B", i, a[i].count, b[i].count);
     k += a[i].count;
   }
-  if (c.rows == 0 || c.columns == 0) return;
-  if (k == 0) {
-    for (int64_t i = 0; i < c.rows && !accumulate; ++i)
-      std::fill_n(c.data + i * c.stride, c.columns, Real{0});
-    return;
-  }
+  const GemmOptions options{.accumulate = accumulate};
+  if (is_empty(c, k, options)) return;
   count_flops(c.rows, c.columns, k);
   ProfileProduct timed(flops_of(c.rows, c.columns, k));
   if (products() != Products::kFloat) {
     RoundedMatrix left(a, c.rows, rounded_as()), right(b, c.columns, rounded_as());
-    GemmOptions options{.accumulate = accumulate};
     if (products() == Products::kBf16) {
       Bf16View rows = left.bf16();
       rows.transposed = true;
       multiply_bf16(rows, right.bf16(), c, options);
     } else {
-      multiply_floats(transposed(left.floats()), right.floats(), nullptr, c, options);
+      multiply_floats(transposed(left.floats()), right.floats(), {}, c, options);
     }
     return;
   }

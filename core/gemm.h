@@ -54,29 +54,42 @@ struct GemmOptions {
 
 class RoundedMatrix;
 
+/// A matrix as core/kernels/panels.h lays it out, `depth` rows to a panel; `data` null: not laid out.
+struct Panels {
+  const Real* data = nullptr;
+  int64_t depth = 0;
+};
+
 /// The right operand of many products, laid out once in the order in which their kernels read it: the
-/// weights that every step of a sequence multiplies. The matrix behind the view, and products(), must stay as they
-/// are for as long. Where the kernels take matrices only as they lie, nothing is copied.
+/// weights that every step of a sequence multiplies. The matrix behind the view, and products(), must
+/// stay as they are for as long. Where the kernels take matrices only as they lie, nothing is copied.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
   explicit PackedMatrix(const MatrixView& b);
 
   bool empty() const { return view_.data == nullptr; }
+  /// The upper left part, rows x columns of the operand; it shares the layout.
+  PackedMatrix first(int64_t rows, int64_t columns) const;
+
+  // What gemm() multiplies.
+  const MatrixView& view() const { return view_; }
+  Products made_for() const { return made_for_; }
+  const RoundedMatrix* rounded() const { return rounded_.get(); }
+  Panels panels() const;
 
  private:
-  friend struct PackedParts;
-
   MatrixView view_{};
   Products made_for_ = Products::kFloat;
   Tensor panels_;                                 // core/kernels/panels.h; undefined where not used
+  int64_t depth_ = 0;                             // rows that the panels have
   std::shared_ptr<const RoundedMatrix> rounded_;  // where products() are not of floats
 };
 
-/// C = A B (+ bias), or C += A B: this and gemm_rows() are the matrix products of the library. On processors with AVX-512 it
-/// runs on oneDNN's matmul, on those with AVX2 on panels of our own (core/kernels/panels.h) but for
-/// products of few rows; in the double build it is a plain reference. Throws when the sizes do not
-/// fit.
+/// C = A B (+ bias), or C += A B: this and gemm_rows() are the matrix products of the library. On
+/// processors with AVX-512 it runs on oneDNN's matmul, on those with AVX2 on panels of our own
+/// (core/kernels/panels.h) but for products of few rows; in the double build it is a plain reference.
+/// Throws when the sizes do not fit.
 ///
 /// Operands are rounded to bf16 first where products() says so (core/products.h), and oneDNN multiplies
 /// bf16 numbers.

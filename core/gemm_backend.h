@@ -15,8 +15,8 @@ void gemm_onednn(const MatrixView& a, const MatrixView& b, const MutableMatrix& 
 /// C (+)= A^T B of rows in several places.
 void gemm_rows_one_thread(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,
                           bool accumulate);
-/// With columns [0, c.columns) of a matrix that core/kernels/panels.h laid out.
-void gemm_panels(const MatrixView& a, const Real* panels, const MutableMatrix& c,
+/// With the upper left part, as large as A and C ask, of a matrix that core/kernels/panels.h laid out.
+void gemm_panels(const MatrixView& a, const Panels& b, const MutableMatrix& c,
                  const GemmOptions& options);
 
 /// gemm_rows_one_thread() with one product a part.

@@ -28,9 +28,9 @@ void gemm_rows_one_thread(std::span<const Rows> a, std::span<const Rows> b, cons
     gemm_parts(a, b, c, accumulate);
 }
 
-void gemm_panels(const MatrixView& a, const Real* panels, const MutableMatrix& c,
+void gemm_panels(const MatrixView& a, const Panels& b, const MutableMatrix& c,
                  const GemmOptions& options) {
-  panels::multiply(a, panels, c, options);
+  panels::multiply(a, b, c, options);
 }
 
 int64_t panels_count(int64_t k, int64_t n) {

@@ -33,7 +33,7 @@ int64_t panels_count(int64_t, int64_t) {
   return 0;
 }
 void lay_out_panels(const MatrixView&, int64_t, int64_t, Real*) {}
-void gemm_panels(const MatrixView&, const Real*, const MutableMatrix&, const GemmOptions&) {}
+void gemm_panels(const MatrixView&, const Panels&, const MutableMatrix&, const GemmOptions&) {}
 
 }  // namespace lookback
 

@@ -9,24 +9,50 @@
 namespace lookback {
 namespace {
 
-constexpr int64_t kReady = 512;
+constexpr int64_t kFirst = 512;
 
-void wave(int64_t position, Real* row, int64_t width) {
-  for (int64_t column = 0; column < width; ++column) {
-    double power = static_cast<double>(column / 2 * 2) / static_cast<double>(width);
-    double angle = static_cast<double>(position) * std::pow(10000.0, -power);
-    row[column] = static_cast<Real>(column % 2 == 0 ? std::sin(angle) : std::cos(angle));
+}  // namespace
+
+Sinusoids::Sinusoids(int64_t width) : width_(width) {
+  for (int64_t column = 0; column < width; column += 2)
+    rates_.push_back(std::pow(10000.0, -static_cast<double>(column) / static_cast<double>(width)));
+  first_.resize(static_cast<size_t>(kFirst) * rates_.size());
+  for (int64_t p = 0; p < kFirst; ++p) wave(p, first_.data() + p * pairs());
+}
+
+/// sin and cos of position times each rate.
+void Sinusoids::wave(int64_t position, Angle* row) const {
+  for (double rate : rates_) {
+    double angle = static_cast<double>(position) * rate;
+    *row++ = {std::sin(angle), std::cos(angle)};
   }
 }
 
-}  // namespace
+void Sinusoids::fill(const Id* positions, int64_t count, Real* rows) const {
+  std::vector<Angle> far(rates_.size());
+  int64_t far_from = 0;  // where the first positions' rows are added to; 0: as they are
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t near = positions[i] % kFirst, begin = positions[i] - near;
+    if (begin != far_from) wave(begin, far.data());
+    far_from = begin;
+    const Angle* row = first_.data() + near * pairs();
+    Real* out = rows + i * width_;
+    for (int64_t column = 0; column < width_; ++column) {
+      const Angle &a = row[column / 2], &b = far[static_cast<size_t>(column / 2)];
+      bool even = column % 2 == 0;
+      double value = even ? a.sin : a.cos;
+      // sin(a + b) = sin a cos b + cos a sin b,  cos(a + b) = cos a cos b - sin a sin b
+      if (begin > 0) value = value * b.cos + (even ? a.cos : -a.sin) * b.sin;
+      out[column] = static_cast<Real>(value);
+    }
+  }
+}
 
 Positions::Positions(const Options& o) : options_(o) {
   if (o.kind == "learned") {
     weight_ = parameter("weight", {o.max_positions, o.width}, normal(0.02));
   } else if (o.kind == "sinusoidal") {
-    first_waves_ = Tensor({kReady, o.width});
-    for (int64_t p = 0; p < kReady; ++p) wave(p, first_waves_.data() + p * o.width, o.width);
+    sinusoids_ = Sinusoids(o.width);
   } else if (o.kind != "none") {
     fail("[positions] there is no kind \"{}\"; it must be sinusoidal, learned or none", o.kind);
   }
@@ -47,14 +73,6 @@ int64_t Positions::offset(int64_t sentence, int64_t tokens, const Pass& pass) co
   return limit() < 0 ? drawn : std::min(drawn, limit() - tokens);
 }
 
-void Positions::waves(int64_t position, Real* row) const {
-  int64_t width = options_.width;
-  if (position < kReady)
-    std::copy_n(first_waves_.data() + position * width, width, row);
-  else
-    wave(position, row, width);
-}
-
 Variable Positions::operator()(const Variable& x, const Lengths& lengths, const Pass& pass) const {
   if (options_.kind == "none") return x;
   int64_t batch = x.size(0), length = x.size(1), width = x.size(2);
@@ -72,8 +90,7 @@ Variable Positions::operator()(const Variable& x, const Lengths& lengths, const 
     return x + embedding(weight_, at);
   }
   Tensor rows({moved ? batch : 1, length, width});
-  for (int64_t i = 0; i < rows.size(0) * length; ++i)
-    waves(at.values[static_cast<size_t>(i)], rows.data() + i * width);
+  sinusoids_.fill(at.values.data(), rows.size(0) * length, rows.data());
   return x + Variable(rows);
 }
 
@@ -83,7 +100,8 @@ Variable Positions::at(const Variable& x, int64_t position) const {
   if (weight_.defined())
     return x + embedding(weight_, IdMatrix(x.size(0), 1, static_cast<Id>(position)));
   Tensor row({1, 1, x.size(2)});
-  waves(position, row.data());
+  Id id = static_cast<Id>(position);
+  sinusoids_.fill(&id, 1, row.data());
   return x + Variable(row);
 }
 

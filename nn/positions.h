@@ -1,11 +1,34 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/ids.h"
 #include "nn/module.h"
 
 namespace lookback {
+
+/// Rows of sin(p w_i), cos(p w_i) in turn, w_i = 10000^(-2i/D), of any positions p, one after another. Those
+/// of the first positions are worked out once; from them follow the others, by the sum of two angles.
+class Sinusoids {
+ public:
+  Sinusoids() = default;
+  explicit Sinusoids(int64_t width);
+
+  /// Row i of `rows` (count, D) is of positions[i].
+  void fill(const Id* positions, int64_t count, Real* rows) const;
+
+ private:
+  struct Angle {
+    double sin, cos;
+  };
+  int64_t pairs() const { return static_cast<int64_t>(rates_.size()); }
+  void wave(int64_t position, Angle* row) const;
+
+  int64_t width_ = 0;
+  std::vector<double> rates_;  // a pair of columns each
+  std::vector<Angle> first_;   // (positions, pairs)
+};
 
 /// Adds to each word vector what says where it stands, for attention alone cannot tell (the
 /// tutorial's theorem 2.4.2): x (B, S, D) -> (B, S, D).
@@ -36,12 +59,11 @@ class Positions : public Module {
 
  private:
   void check(int64_t sentence, int64_t tokens) const;
-  void waves(int64_t position, Real* row) const;
   int64_t offset(int64_t sentence, int64_t tokens, const Pass& pass) const;
 
   Options options_;
   Variable weight_;
-  Tensor first_waves_;  // sinusoids of the first positions, worked out once
+  Sinusoids sinusoids_;
 };
 
 }  // namespace lookback

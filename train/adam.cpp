@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/kernels/adam.h"
+
 namespace lookback {
 
 void read(Section& section, Adam::Options& o) {
@@ -28,26 +30,25 @@ void Adam::step(const ParameterGradients& gradients, double rate, double factor)
     if (moves) ++steps_[p];
     sizes.push_back(moves ? first_[p].count() : 0);
   }
-  const Real b1 = static_cast<Real>(options_.betas[0]), b2 = static_cast<Real>(options_.betas[1]);
-  const Real keep1 = static_cast<Real>(1 - options_.betas[0]),
-             keep2 = static_cast<Real>(1 - options_.betas[1]);
-  const Real eps = static_cast<Real>(options_.eps), scale = static_cast<Real>(factor);
-  const Real added = static_cast<Real>(options_.decoupled ? 0 : options_.weight_decay);
-  const Real shrink = static_cast<Real>(options_.decoupled ? 1 - rate * options_.weight_decay : 1);
+  kernels::AdamStep all{
+      .beta1 = static_cast<Real>(options_.betas[0]),
+      .beta2 = static_cast<Real>(options_.betas[1]),
+      .keep1 = static_cast<Real>(1 - options_.betas[0]),
+      .keep2 = static_cast<Real>(1 - options_.betas[1]),
+      .rate = 0,
+      .unbias = 0,
+      .eps = static_cast<Real>(options_.eps),
+      .scale = static_cast<Real>(factor),
+      .added = static_cast<Real>(options_.decoupled ? 0 : options_.weight_decay),
+      .shrink = static_cast<Real>(options_.decoupled ? 1 - rate * options_.weight_decay : 1)};
   over_pieces(sizes, [&](size_t p, int64_t begin, int64_t end) {
     double t = static_cast<double>(steps_[p]);
-    const Real size = static_cast<Real>(rate / (1 - std::pow(options_.betas[0], t)));
-    const Real unbias = static_cast<Real>(1 / std::sqrt(1 - std::pow(options_.betas[1], t)));
-    Real* __restrict w = parameters_[p].variable.leaf_value().data();
-    Real* __restrict m = first_[p].data();
-    Real* __restrict v = second_[p].data();
-    const Real* __restrict g = gradients.tensors[p].data();
-    for (int64_t i = begin; i < end; ++i) {
-      Real gradient = g[i] * scale + added * w[i];
-      m[i] = b1 * m[i] + keep1 * gradient;
-      v[i] = b2 * v[i] + keep2 * gradient * gradient;
-      w[i] = shrink * w[i] - size * m[i] / (std::sqrt(v[i]) * unbias + eps);
-    }
+    kernels::AdamStep step = all;
+    step.rate = static_cast<Real>(rate / (1 - std::pow(options_.betas[0], t)));
+    step.unbias = static_cast<Real>(1 / std::sqrt(1 - std::pow(options_.betas[1], t)));
+    kernels::adam(step, gradients.tensors[p].data() + begin,
+                  parameters_[p].variable.leaf_value().data() + begin, first_[p].data() + begin,
+                  second_[p].data() + begin, end - begin);
   });
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // Queries at a time. Under causality a block's keys end at its last query, so that small blocks
 // leave out more of the future; backward holds the gradient of one block's scores.
-constexpr int64_t kCausalRows = 64, kRows = 256;
+constexpr int64_t kCausalRows = 128, kRows = 256;
 
 int64_t block_rows(const AttentionProblem& p) {
   return p.mask.is_causal() ? kCausalRows : kRows;
@@ -42,6 +42,30 @@ MatrixView dropped(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
   return {copy.data(), weights.rows, weights.columns, p.S};
 }
 
+/// What all blocks of a head's queries multiply by: laid out once where there are several.
+class Shared {
+ public:
+  /// `by` transposed where `across`.
+  Shared(const AttentionProblem& p, const MatrixView& by, bool across) : by_(by), across_(across) {
+    if (p.T > block_rows(p)) packed_ = PackedMatrix(across ? transposed(by) : by);
+  }
+
+  /// c (+)= a times as much of it as c and a are large.
+  void multiply(const MatrixView& a, const MutableMatrix& c, bool accumulate = false) const {
+    if (!packed_.empty() && a.rows > 1)
+      gemm(a, packed_.first(a.columns, c.columns), c, {.accumulate = accumulate});
+    else if (across_)
+      multiply_transposed(a, by_, c.columns, c);
+    else
+      lookback::multiply(a, by_, c, accumulate);
+  }
+
+ private:
+  MatrixView by_;
+  bool across_;
+  PackedMatrix packed_;
+};
+
 /// All queries of one head, block by block.
 template <class Body>
 void over_blocks(const AttentionProblem& p, const GroupKeys& group, Body&& body) {
@@ -61,13 +85,13 @@ void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& we
     for (int64_t i = begin; i < end; ++i) {
       int64_t b = i / p.H, h = i % p.H;
       GroupKeys group = p.group_keys(b, h / p.group());
+      Shared keys(p, group.keys, true), values(p, group.values, false);
       over_blocks(p, group, [&](int64_t t, AttentionProblem::Block block) {
         Real* rows = weights.defined() ? weights.data() + (i * p.T + t) * p.S : passing.data();
-        multiply_transposed(p.queries(b, h, t, block.rows), group.keys, block.keys,
-                            {rows, block.rows, block.keys, p.S});
+        keys.multiply(p.queries(b, h, t, block.rows), {rows, block.rows, block.keys, p.S});
         for (int64_t r = 0; r < block.rows; ++r) softmax_row(p, group, t + r, rows + r * p.S);
-        multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy), group.values,
-                 p.context_rows(context, b, h, t, block.rows), false);
+        values.multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy),
+                        p.context_rows(context, b, h, t, block.rows));
       });
     }
   });
@@ -75,10 +99,28 @@ void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& we
 
 namespace {
 
-/// Backward of one block of queries; `d` has room for its scores' gradient, with S a row.
-void backward_block(const AttentionProblem& p, const AttentionGradients& g, const GroupKeys& group,
+/// How far apart rows of `length` may stand: one line of the cache more where they would stand a multiple of
+/// 1 KiB apart, for then the product that reads columns finds all of them on the same few places of it.
+int64_t row_apart(int64_t length) {
+  return length % 256 == 0 ? length + 16 : length;
+}
+
+/// What a group's heads share in backward.
+struct GroupBackward {
+  GroupKeys group;
+  Shared keys, values;
+
+  GroupBackward(const AttentionProblem& p, int64_t b, int64_t kv, const Tensor& of_context)
+      : group(p.group_keys(b, kv, of_context)),
+        keys(p, group.keys, false),
+        values(p, group.values, true) {}
+};
+
+/// Backward of one block of queries; `d` has room for its scores' gradient.
+void backward_block(const AttentionProblem& p, const AttentionGradients& g, const GroupBackward& of,
                     int64_t b, int64_t h, int64_t t, AttentionProblem::Block block,
-                    const Real* weights, Real* d, Tensor& copy) {
+                    const Real* weights, const MutableMatrix& d, Tensor& copy) {
+  const GroupKeys& group = of.group;
   int64_t kv = h / p.group();
   MatrixView rows{weights, block.rows, block.keys, p.S};
   MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
@@ -87,9 +129,9 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
     add_transposed_product(used, of_context, {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
   if (!g.query && !g.keys && !g.scores) return;
   // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
-  multiply_transposed(of_context, group.values, block.keys, {d, block.rows, block.keys, p.S});
+  of.values.multiply(of_context, {d.data, block.rows, block.keys, d.stride});
   for (int64_t r = 0; r < block.rows; ++r) {
-    Real* row = d + r * p.S;
+    Real* row = d.data + r * d.stride;
     int64_t seen = p.seen(group, t + r);
     if (p.dropout > 0) drop_alike(p.dropout, used.data + r * p.S, row, seen);
     clear_holes(group, 0, seen, row);  // a value of zeros times a gradient that is no number
@@ -101,10 +143,9 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
     clear_holes(group, 0, seen, row);
     std::fill(row + seen, row + (g.scores ? p.S : block.keys), Real{0});
   }
-  MatrixView ready{d, block.rows, block.keys, p.S};
+  MatrixView ready{d.data, block.rows, block.keys, d.stride};
   if (g.query)
-    multiply(ready, group.keys, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row},
-             true);
+    of.keys.multiply(ready, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row}, true);
   if (g.keys)
     add_transposed_product(ready, p.queries(b, h, t, block.rows),
                            {g.keys + p.k.at(b, kv), block.keys, p.K, p.k.row});
@@ -117,15 +158,18 @@ void materialised_backward(const AttentionProblem& p, const Tensor& weights,
   // The heads of a group add into the same keys, one after the other.
   int64_t together = g.groups_together(p), units = p.B * p.G / together;
   over_pieces(units, p.grain(p.T * p.group() * together), [&](int64_t begin, int64_t end) {
-    Tensor copy, d({std::min(block_rows(p), p.T), p.S});
+    int64_t rows = std::min(block_rows(p), p.T);
+    Tensor copy, d({rows, row_apart(p.S)});
     for (int64_t i = begin * together; i < end * together; ++i) {
       int64_t b = i / p.G, kv = i % p.G;
-      GroupKeys group = p.group_keys(b, kv, g.of_context);
+      GroupBackward of(p, b, kv, g.of_context);
       for (int64_t h = kv * p.group(); h < (kv + 1) * p.group(); ++h)
-        over_blocks(p, group, [&](int64_t t, AttentionProblem::Block block) {
+        over_blocks(p, of.group, [&](int64_t t, AttentionProblem::Block block) {
           int64_t row = ((b * p.H + h) * p.T + t) * p.S;
-          backward_block(p, g, group, b, h, t, block, weights.data() + row,
-                         g.scores ? g.scores + row : d.data(), copy);
+          backward_block(p, g, of, b, h, t, block, weights.data() + row,
+                         g.scores ? MutableMatrix{g.scores + row, rows, p.S, p.S}
+                                  : MutableMatrix{d.data(), rows, p.S, row_apart(p.S)},
+                         copy);
         });
     }
   });

@@ -10,71 +10,112 @@ HWY_BEFORE_NAMESPACE();
 namespace lookback {
 namespace HWY_NAMESPACE {
 
+/// Two of the scores' tanh at a time, from query and keys.
+struct ByTanh {
+  template <class D, class V>
+  static HWY_INLINE void Two(D d, V query, V& x, V& y) {
+    x = VecTanh(d, hn::Add(query, x));
+    y = VecTanh(d, hn::Add(query, y));
+  }
+};
+
+/// From e^(2q) and e^(2k): tanh = 1 - 2 / a, a = 1 + e^(2q) e^(2k). One division serves both:
+/// 1 / a = b / (a b).
+struct ByExponentials {
+  // Past this, 1 / a is nothing beside 1; the product of two such is still a number.
+  static constexpr Real kMost = sizeof(Real) == 8 ? Real(1e150) : Real(1e18);
+
+  template <class D, class V>
+  static HWY_INLINE void Two(D d, V query, V& x, V& y) {
+    const V one = hn::Set(d, Real{1}), two = hn::Set(d, Real{2}), most = hn::Set(d, kMost);
+    const V a = hn::Min(hn::MulAdd(query, x, one), most);
+    const V b = hn::Min(hn::MulAdd(query, y, one), most);
+    const V both = hn::Div(two, hn::Mul(a, b));
+    x = hn::NegMulAdd(both, b, one);
+    y = hn::NegMulAdd(both, a, one);
+  }
+};
+
+/// Calls body(i, j) for the positions that `alive` names, two at a time; the last of an odd number comes
+/// as (i, i).
+template <class Alive, class Body>
+HWY_INLINE void ByTwos(int64_t count, Alive&& alive, Body&& body) {
+  int64_t first = -1;
+  for (int64_t j = 0; j < count; ++j) {
+    if (!alive(j)) continue;
+    if (first < 0) {
+      first = j;
+    } else {
+      body(first, j);
+      first = -1;
+    }
+  }
+  if (first >= 0) body(first, first);
+}
+
+template <class Form>
+HWY_INLINE void ScoresOf(const Real* query, const Real* keys, const Real* v, const uint8_t* allowed,
+                         int64_t length, int64_t units, Real* scores) {
+  const hn::ScalableTag<Real> whole;
+  const hn::CappedTag<Real, 1> one;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(whole)), full = units / lanes * lanes;
+  auto alive = [&](int64_t j) { return !allowed || allowed[j]; };
+  ByTwos(length, alive, [&](int64_t first, int64_t second) HWY_ATTR {
+    const Real *key1 = keys + first * units, *key2 = keys + second * units;
+    auto add = [&](auto d, int64_t i, auto& sum1, auto& sum2) HWY_ATTR {
+      auto t1 = hn::LoadU(d, key1 + i), t2 = hn::LoadU(d, key2 + i);
+      Form::Two(d, hn::LoadU(d, query + i), t1, t2);
+      const auto weight = hn::LoadU(d, v + i);
+      sum1 = hn::MulAdd(weight, t1, sum1);
+      sum2 = hn::MulAdd(weight, t2, sum2);
+    };
+    auto sums1 = hn::Zero(whole), sums2 = hn::Zero(whole);
+    for (int64_t i = 0; i < full; i += lanes) add(whole, i, sums1, sums2);
+    auto sum1 = hn::Set(one, hn::GetLane(hn::SumOfLanes(whole, sums1)));
+    auto sum2 = hn::Set(one, hn::GetLane(hn::SumOfLanes(whole, sums2)));
+    for (int64_t i = full; i < units; ++i) add(one, i, sum1, sum2);
+    scores[first] = hn::GetLane(sum1);
+    scores[second] = hn::GetLane(sum2);
+  });
+}
+
+template <class Form>
+HWY_INLINE void BackwardOf(const kernels::AdditiveBackward& a) {
+  auto alive = [&](int64_t j) { return a.d[j] != 0; };
+  ByTwos(a.length, alive, [&](int64_t first, int64_t second) HWY_ATTR {
+    const Real *key1 = a.keys + first * a.units, *key2 = a.keys + second * a.units;
+    Real *dkey1 = a.dkeys + first * a.units, *dkey2 = a.dkeys + second * a.units;
+    // A position that comes twice counts once.
+    const Real d1 = a.d[first], d2 = first == second ? Real{0} : a.d[second];
+    ForLanes(a.units, [&](auto d, int64_t i) HWY_ATTR {
+      const auto one = hn::Set(d, Real{1}), weight = hn::LoadU(d, a.v + i);
+      auto t1 = hn::LoadU(d, key1 + i), t2 = hn::LoadU(d, key2 + i);
+      Form::Two(d, hn::LoadU(d, a.query + i), t1, t2);
+      const auto of1 = hn::Set(d, d1), of2 = hn::Set(d, d2);
+      const auto g1 = hn::Mul(hn::Mul(of1, weight), hn::NegMulAdd(t1, t1, one));
+      const auto g2 = hn::Mul(hn::Mul(of2, weight), hn::NegMulAdd(t2, t2, one));
+      hn::StoreU(hn::Add(hn::LoadU(d, dkey1 + i), g1), d, dkey1 + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, dkey2 + i), g2), d, dkey2 + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, a.dquery + i), hn::Add(g1, g2)), d, a.dquery + i);
+      hn::StoreU(hn::MulAdd(of2, t2, hn::MulAdd(of1, t1, hn::LoadU(d, a.dv + i))), d, a.dv + i);
+    });
+  });
+}
+
 void AdditiveScores(const Real* query, const Real* keys, const Real* v, const uint8_t* allowed,
                     int64_t length, int64_t units, Real* scores) {
-  for (int64_t j = 0; j < length; ++j) {
-    if (allowed && !allowed[j]) continue;
-    const Real* key = keys + j * units;
-    scores[j] = SumLanes(units, [&](auto d, int64_t i, auto sum) HWY_ATTR {
-      auto t = VecTanh(d, hn::Add(hn::LoadU(d, query + i), hn::LoadU(d, key + i)));
-      return hn::MulAdd(hn::LoadU(d, v + i), t, sum);
-    });
-  }
+  ScoresOf<ByTanh>(query, keys, v, allowed, length, units, scores);
 }
-
 void AdditiveScoresBackward(const kernels::AdditiveBackward& a) {
-  for (int64_t j = 0; j < a.length; ++j) {
-    if (a.d[j] == 0) continue;
-    const Real* key = a.keys + j * a.units;
-    Real* dkey = a.dkeys + j * a.units;
-    ForLanes(a.units, [&](auto d, int64_t i) HWY_ATTR {
-      auto t = VecTanh(d, hn::Add(hn::LoadU(d, a.query + i), hn::LoadU(d, key + i)));
-      auto dj = hn::Set(d, a.d[j]);
-      auto g =
-          hn::Mul(hn::Mul(dj, hn::LoadU(d, a.v + i)), hn::NegMulAdd(t, t, hn::Set(d, Real{1})));
-      hn::StoreU(hn::Add(hn::LoadU(d, a.dquery + i), g), d, a.dquery + i);
-      hn::StoreU(hn::Add(hn::LoadU(d, dkey + i), g), d, dkey + i);
-      hn::StoreU(hn::MulAdd(dj, t, hn::LoadU(d, a.dv + i)), d, a.dv + i);
-    });
-  }
-}
-
-template <class D, class V>
-HWY_INLINE V OneOver(D d, V eq, V ek) {
-  const V one = hn::Set(d, Real{1});
-  return hn::Div(one, hn::MulAdd(eq, ek, one));
+  BackwardOf<ByTanh>(a);
 }
 
 void ScoresByExponentials(const Real* query, const Real* keys, const Real* v,
                           const uint8_t* allowed, int64_t length, int64_t units, Real* scores) {
-  // v . (1 - 2 r) = sum v - 2 v . r
-  Real whole = SumLanes(units, [&](auto d, int64_t i, auto sum)
-                                   HWY_ATTR { return hn::Add(sum, hn::LoadU(d, v + i)); });
-  for (int64_t j = 0; j < length; ++j) {
-    if (allowed && !allowed[j]) continue;
-    const Real* key = keys + j * units;
-    scores[j] = whole - 2 * SumLanes(units, [&](auto d, int64_t i, auto sum) HWY_ATTR {
-                          auto r = OneOver(d, hn::LoadU(d, query + i), hn::LoadU(d, key + i));
-                          return hn::MulAdd(hn::LoadU(d, v + i), r, sum);
-                        });
-  }
+  ScoresOf<ByExponentials>(query, keys, v, allowed, length, units, scores);
 }
-
 void ScoresByExponentialsBackward(const kernels::AdditiveBackward& a) {
-  for (int64_t j = 0; j < a.length; ++j) {
-    if (a.d[j] == 0) continue;
-    const Real* key = a.keys + j * a.units;
-    Real* dkey = a.dkeys + j * a.units;
-    ForLanes(a.units, [&](auto d, int64_t i) HWY_ATTR {
-      auto r = OneOver(d, hn::LoadU(d, a.query + i), hn::LoadU(d, key + i));
-      auto slope = hn::NegMulAdd(r, r, r);  // r (1 - r)
-      auto g = hn::Mul(hn::Mul(hn::Set(d, 4 * a.d[j]), hn::LoadU(d, a.v + i)), slope);
-      hn::StoreU(hn::Add(hn::LoadU(d, a.dquery + i), g), d, a.dquery + i);
-      hn::StoreU(hn::Add(hn::LoadU(d, dkey + i), g), d, dkey + i);
-      auto t = hn::NegMulAdd(hn::Set(d, Real{2}), r, hn::Set(d, Real{1}));
-      hn::StoreU(hn::MulAdd(hn::Set(d, a.d[j]), t, hn::LoadU(d, a.dv + i)), d, a.dv + i);
-    });
-  }
+  BackwardOf<ByExponentials>(a);
 }
 
 bool Exponentials(const Real* x, Real* y, int64_t count) {

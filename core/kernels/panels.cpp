@@ -19,6 +19,9 @@
 #ifndef LOOKBACK_GEMM_PANELS_LEFT
 #define LOOKBACK_GEMM_PANELS_LEFT
 namespace lookback::panels {
+/// Rows of A that go through all panels before the next ones: they stay in the second cache.
+constexpr int64_t kRowBlock = 96;
+
 /// The left operand of a block: read as it lies, its rows or (`across`) those of its transpose one after the
 /// other; or laid out first, from the rows of its transpose into `scratch`.
 struct Left {
@@ -36,8 +39,9 @@ namespace lookback::panels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kLanes = 8;
+constexpr int64_t kLanes = 8, kWidth = kPanelWidth;
 constexpr int64_t kAhead = 48;   // rows of a panel that the prefetch runs ahead
+constexpr int64_t kShort = 96;   // rows for which asking for more than that costs what it saves
 constexpr int64_t kTallest = 6;  // rows of a tile: 12 of 16 registers hold its sums
 
 // Vectors of eight on every target, so that all share one layout.
@@ -51,6 +55,7 @@ struct Tile {
   const float* a;
   int64_t stride_a;
   const float* panel;
+  const float* next;  // the panel of the next tile
   float* c;
   int64_t stride, columns;  // of C; columns may be fewer than a panel's at the right edge
   const float* bias;        // of these columns, or null
@@ -67,21 +72,30 @@ HWY_INLINE void Compute(const Tile& t, const float* first, int64_t first_stride,
     left[i] = first ? hn::LoadU(d, first + i * first_stride) : hn::Zero(d);
     right[i] = first ? hn::LoadU(d, first + i * first_stride + kLanes) : hn::Zero(d);
   }
+  // C is met again only at the end, and may be far away by then.
+  for (int i = 0; i < kRows && t.k > kShort; ++i) hwy::Prefetch(out + i * out_stride);
   const float* a = t.a;
   const float* b = t.panel;
-  for (int64_t p = 0; p < t.k; ++p) {
-    const Vector b0 = hn::Load(d, b), b1 = hn::Load(d, b + kLanes);
-    // The panel comes from the third cache where the weights are many; the next rows are asked for early.
-    hwy::Prefetch(b + kAhead * kWidth);
-    b += kWidth;
+  auto pass = [&](int64_t count, const float* ahead) HWY_ATTR {
+    for (int64_t p = 0; p < count; ++p) {
+      const Vector b0 = hn::Load(d, b), b1 = hn::Load(d, b + kLanes);
+      hwy::Prefetch(ahead);
+      b += kWidth;
+      ahead += kWidth;
 #pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-      const Vector x = hn::Set(d, kAcross ? a[i] : a[i * t.stride_a]);
-      left[i] = hn::MulAdd(x, b0, left[i]);
-      right[i] = hn::MulAdd(x, b1, right[i]);
+      for (int i = 0; i < kRows; ++i) {
+        const Vector x = hn::Set(d, kAcross ? a[i] : a[i * t.stride_a]);
+        left[i] = hn::MulAdd(x, b0, left[i]);
+        right[i] = hn::MulAdd(x, b1, right[i]);
+      }
+      a += kAcross ? t.stride_a : 1;
     }
-    a += kAcross ? t.stride_a : 1;
-  }
+  };
+  // The panel comes from the second cache, or the third where the weights are many: what is read next is
+  // asked for early, the first rows for the next tile too.
+  const int64_t last = t.k > kShort ? kAhead : 0;
+  pass(t.k - last, b + kAhead * kWidth);
+  pass(last, t.next);
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
     hn::StoreU(left[i], d, out + i * out_stride);
@@ -110,31 +124,47 @@ constexpr std::array<RunTile, kTallest + 1> kRun = {
     nullptr,         Run<1, kAcross>, Run<2, kAcross>, Run<3, kAcross>,
     Run<4, kAcross>, Run<5, kAcross>, Run<6, kAcross>};
 
-/// Rows cut into tiles as even as can be: 32 = 5 + 5 + 6 + 5 + 5 + 6, since tiles of one or two rows
-/// wait for the sums of the one before.
-struct Tiles {
-  int64_t rows, count;
-  explicit Tiles(int64_t rows) : rows(rows), count((rows + kTallest - 1) / kTallest) {}
-  int64_t begin(int64_t tile) const { return rows * tile / count; }
+/// Rows, at most kRowBlock, cut into tiles as even as can be: 32 = 5 + 5 + 6 + 5 + 5 + 6, since tiles of
+/// one or two rows wait for the sums of the one before.
+class Tiles {
+ public:
+  explicit Tiles(int64_t rows) : rows_(rows), count_((rows + kTallest - 1) / kTallest) {
+    for (int64_t tile = 0; tile <= count_; ++tile)
+      begin_[static_cast<size_t>(tile)] = rows * tile / count_;
+  }
+  int64_t rows() const { return rows_; }
+  int64_t count() const { return count_; }
+  int64_t begin(int64_t tile) const { return begin_[static_cast<size_t>(tile)]; }
+  int64_t rows(int64_t tile) const { return begin(tile + 1) - begin(tile); }
+  /// Where a tile of `depth` begins when all are laid out: a line further each than they are long, or tiles
+  /// of a depth of 512 would all fall on the same lines of the first cache.
+  int64_t place(int64_t tile, int64_t depth) const { return begin(tile) * depth + tile * kWidth; }
+
+ private:
+  int64_t rows_, count_;
+  std::array<int64_t, kRowBlock / kTallest + 1> begin_;
 };
 
 /// Lays out `count` rows of A^T, from row `at` of `depth`, for the tiles of rows of A: tile after tile, and
 /// in each to[p][i] = a(i, p). Eight rows of A^T at a time, so that their lines of the cache stay for the
-/// next tiles even where all fall on the same places. Writes up to two numbers past a tile's end, always
-/// before what belongs there.
+/// next tiles even where all fall on the same places. A row is written as eight numbers: those too many are
+/// overwritten by the next, and the last ones stand in the line between two tiles.
 void PackLeft(const Rows& a, const Tiles& tiles, int64_t at, int64_t depth, float* to) {
+  const Eight d;
   for (int64_t block = 0; block < a.count; block += kLanes) {
-    int64_t until = std::min(block + kLanes, a.count);
-    for (int64_t tile = 0; tile < tiles.count; ++tile) {
-      int64_t begin = tiles.begin(tile), rows = tiles.begin(tile + 1) - begin;
-      float* out = to + begin * depth + (at + block) * rows;
-      for (int64_t p = block; p < until; ++p, out += rows) {
-        const float* from = a.data + p * a.stride + begin;
-        // The two numbers too many are overwritten by the next row, unless this is the tile's last.
-        if (rows == kTallest && begin + kLanes <= tiles.rows && at + p + 1 < depth)
-          hn::StoreU(hn::LoadU(Eight(), from), Eight(), out);
-        else
-          for (int64_t i = 0; i < rows; ++i) out[i] = from[i];
+    const int64_t count = std::min(kLanes, a.count - block);
+    const float* first = a.data + block * a.stride;
+    for (int64_t tile = 0; tile < tiles.count(); ++tile) {
+      const int64_t begin = tiles.begin(tile), rows = tiles.rows(tile);
+      const float* from = first + begin;
+      float* out = to + tiles.place(tile, depth) + (at + block) * rows;
+      if (begin + kLanes <= tiles.rows()) {
+        for (int64_t p = 0; p < count; ++p, from += a.stride, out += rows)
+          hn::StoreU(hn::LoadU(d, from), d, out);
+      } else {
+        const auto inside = hn::FirstN(d, static_cast<size_t>(rows));
+        for (int64_t p = 0; p < count; ++p, from += a.stride, out += rows)
+          hn::StoreU(hn::MaskedLoad(inside, d, from), d, out);
       }
     }
   }
@@ -207,14 +237,15 @@ void MultiplyBlock(const Left& a, const float* panels, int64_t panel, int64_t k,
       at += rows.count;
     }
     for (int64_t column = 0; column < c.columns; column += kWidth) {
-      for (int64_t tile = 0; tile < tiles.count; ++tile) {
-        int64_t row = tiles.begin(tile), rows = tiles.begin(tile + 1) - row;
+      for (int64_t tile = 0; tile < tiles.count(); ++tile) {
+        int64_t row = tiles.begin(tile), rows = tiles.rows(tile);
         Tile t{.k = k,
-               .a = a.scratch  ? a.scratch + row * k
+               .a = a.scratch  ? a.scratch + tiles.place(tile, k)
                     : a.across ? a.data + block + row
                                : a.data + (block + row) * a.stride,
                .stride_a = a.scratch ? rows : a.stride,
                .panel = panels + column / kWidth * panel,
+               .next = panels + (column / kWidth + (tile + 1 == tiles.count())) * panel,
                .c = c.data + (block + row) * c.stride + column,
                .stride = c.stride,
                .columns = std::min(kWidth, c.columns - column),
@@ -237,6 +268,7 @@ HWY_EXPORT(MultiplyBlock);
 
 namespace {
 
+constexpr int64_t kWidth = kPanelWidth;
 constexpr int64_t kLongest =
     512;  // rows of B that pass at a time: a panel of them fits the first cache
 constexpr int64_t kWidest = 1024;  // columns that are laid out at a time
@@ -271,7 +303,7 @@ void over_depth(int64_t k, Body&& body) {
 /// Whether the rows of A^T lie so close that reading a few numbers of each, k of them for a tile, stays in
 /// the cache: no more memory than that, and no stride that puts all on the same places.
 bool lies_close(const Rows& a, int64_t k) {
-  constexpr int64_t kBytes = 1 << 18, kFloat = sizeof(float);
+  constexpr int64_t kBytes = 1 << 20, kFloat = sizeof(float);
   return k * a.stride * kFloat <= kBytes && a.stride * kFloat % 1024 != 0;
 }
 
@@ -298,7 +330,7 @@ class LeftOperand {
  private:
   void make_scratch(int64_t k) {
     if (across_ && !(rows_.size() == 1 && lies_close(rows_[0], k)))
-      scratch_ = Tensor({kRowBlock * std::min(k, kLongest)});
+      scratch_ = Tensor({kRowBlock * (std::min(k, kLongest) + kWidth)});
   }
 
   std::vector<Rows> rows_, part_;
@@ -343,13 +375,13 @@ void pack(const MatrixView& b, int64_t begin, int64_t end, Real* to) {
   }
 }
 
-void multiply(const MatrixView& a, const Real* packed, const MutableMatrix& c,
+void multiply(const MatrixView& a, const Panels& packed, const MutableMatrix& c,
               const GemmOptions& options) {
   int64_t k = a.transposed ? a.rows : a.columns;
   LeftOperand left(a, k);
   over_depth(k, [&](int64_t begin, int64_t count) {
     HWY_DYNAMIC_DISPATCH(MultiplyBlock)
-    (left.block(begin, count), packed + begin * kWidth, k * kWidth, count, c,
+    (left.block(begin, count), packed.data + begin * kWidth, packed.depth * kWidth, count, c,
      begin == 0 ? options.bias : nullptr, options.accumulate || begin > 0);
   });
 }

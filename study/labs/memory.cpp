@@ -113,9 +113,9 @@ LabReport judge(const MemoryMeasured& m) {
               format("{}, {}", megabytes(peaks[0].back()), megabytes(peaks[1].back())),
               peaks[1].back() < 0.1 * peaks[0].back());
   auto growth = [&](int way) { return peaks[way].back() / peaks[way].at(peaks[way].size() - 2); };
-  // Inputs, gradients and one block of scores are linear in T.
-  judge.check("peak, the last T x 2: x", "4, in 3.5 to 4.1", short_text(growth(0)),
-              growth(0) >= 3.5 && growth(0) <= 4.1);
+  // Inputs, gradients, one block of scores and what products lay out are linear in T.
+  judge.check("peak, the last T x 2: x", "4, in 3.4 to 4.1", short_text(growth(0)),
+              growth(0) >= 3.4 && growth(0) <= 4.1);
   judge.check("peak block by block, the last T x 2: x", "2, in 1.8 to 2.1", short_text(growth(1)),
               growth(1) >= 1.8 && growth(1) <= 2.1);
   judge.at_most("outputs differ by, as a share", 1e-4, output);

@@ -9,33 +9,14 @@
 #include "core/threads.h"
 #include "support/error_text.h"
 #include "support/random_tensor.h"
+#include "support/stored_matrix.h"
 
 namespace lookback {
 namespace {
 
 using testing::error_text;
 using testing::random_tensor;
-
-/// A matrix of (rows, columns) as the product reads it, stored straight or transposed, rows `gap`
-/// elements longer than they need be.
-struct Stored {
-  Tensor buffer;
-  MatrixView view;
-
-  Stored(int64_t rows, int64_t columns, bool transposed_storage, int64_t gap, uint64_t seed) {
-    int64_t r = transposed_storage ? columns : rows, c = transposed_storage ? rows : columns;
-    buffer = random_tensor({r, c + gap}, seed);
-    view = {.data = buffer.data(),
-            .rows = r,
-            .columns = c,
-            .stride = c + gap,
-            .transposed = transposed_storage};
-  }
-  Real at(int64_t row, int64_t column) const {
-    return view.transposed ? view.data[column * view.stride + row]
-                           : view.data[row * view.stride + column];
-  }
-};
+using testing::StoredMatrix;
 
 struct Case {
   int64_t m, n, k;
@@ -48,7 +29,7 @@ void expect_product(const Case& p) {
                << p.m << " x " << p.n << " x " << p.k << (p.transpose_a ? " ta" : "")
                << (p.transpose_b ? " tb" : "") << (p.bias ? " bias" : "")
                << (p.accumulate ? " accumulate" : "") << " gap " << p.gap);
-  Stored a(p.m, p.k, p.transpose_a, p.gap, 1), b(p.k, p.n, p.transpose_b, 2 * p.gap, 2);
+  StoredMatrix a(p.m, p.k, p.transpose_a, p.gap, 1), b(p.k, p.n, p.transpose_b, 2 * p.gap, 2);
   Tensor bias = random_tensor({p.n}, 3);
   int64_t stride = p.n + 3 * p.gap;
   Tensor c = random_tensor({p.m, stride}, 4), before = c.clone();
@@ -58,7 +39,7 @@ void expect_product(const Case& p) {
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       double sum = p.bias ? bias.at({j}) : p.accumulate ? before.at({i, j}) : 0;
-      for (int64_t l = 0; l < p.k; ++l) sum += static_cast<double>(a.at(i, l)) * b.at(l, j);
+      for (int64_t l = 0; l < p.k; ++l) sum += a.at(i, l) * b.at(l, j);
       ASSERT_NEAR(c.at({i, j}), sum, tolerance) << "element " << i << ", " << j;
     }
     for (int64_t j = p.n; j < stride; ++j)
@@ -105,6 +86,34 @@ TEST(Gemm, EqualsAPlainLoopWhereItIsCutIntoBlocks) {
       }
 }
 
+TEST(Gemm, TakesTheUpperLeftPartOfAPackedMatrix) {
+  const int64_t depth = 700, width = 50;
+  for (bool transposed_storage : {false, true}) {
+    StoredMatrix b(depth, width, transposed_storage, 1, 2);
+    PackedMatrix packed(b.view);
+    for (int64_t m : {1, 13})
+      for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{520}, depth})
+        for (int64_t n : {int64_t{1}, int64_t{16}, int64_t{35}, width}) {
+          SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
+          StoredMatrix a(m, k, false, 0, 1);
+          Tensor c({m, n});
+          gemm(a.view, packed.first(k, n), mutable_matrix(c.data(), m, n));
+          for (int64_t i = 0; i < m; ++i)
+            for (int64_t j = 0; j < n; ++j) {
+              double sum = 0;
+              for (int64_t l = 0; l < k; ++l) sum += a.at(i, l) * b.at(l, j);
+              ASSERT_NEAR(c.at({i, j}), sum, 1e-4) << "element " << i << ", " << j;
+            }
+        }
+  }
+  Tensor b = random_tensor({3, 4}, 1);
+  PackedMatrix packed(matrix(b.data(), 3, 4));
+  EXPECT_EQ(error_text([&] { packed.first(4, 4); }),
+            "[matmul] a packed matrix of 3 x 4 has no part of 4 x 4");
+  EXPECT_EQ(error_text([&] { packed.first(3, 5); }),
+            "[matmul] a packed matrix of 3 x 4 has no part of 3 x 5");
+}
+
 TEST(Gemm, AnEmptyResultIsNoError) {
   expect_product({.m = 0, .n = 3, .k = 2});
   expect_product({.m = 3, .n = 0, .k = 2});
@@ -113,7 +122,7 @@ TEST(Gemm, AnEmptyResultIsNoError) {
 TEST(Gemm, BitsDoNotDependOnTheNumberOfThreads) {
   int before = threads();
   for (Case p : {Case{300, 70, 150}, Case{70, 300, 150}, Case{1, 3000, 800}, Case{513, 64, 256}}) {
-    Stored a(p.m, p.k, false, 0, 1), b(p.k, p.n, true, 0, 2);
+    StoredMatrix a(p.m, p.k, false, 0, 1), b(p.k, p.n, true, 0, 2);
     std::vector<Tensor> results;
     for (int team : {1, 2, 5, 2}) {
       set_threads(team);
@@ -128,7 +137,7 @@ TEST(Gemm, BitsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Gemm, ManyThreadsMayMultiplyAtOnce) {
-  Stored a(40, 50, false, 0, 1), b(50, 60, false, 0, 2);
+  StoredMatrix a(40, 50, false, 0, 1), b(50, 60, false, 0, 2);
   Tensor expected({40, 60});
   gemm(a.view, b.view, mutable_matrix(expected.data(), 40, 60));
   std::vector<Tensor> results(4);
@@ -161,7 +170,7 @@ TEST(Gemm, ANaNIsNotLost) {
 }
 
 TEST(Gemm, CountsItsOperations) {
-  Stored a(3, 4, false, 0, 1), b(4, 5, false, 0, 2);
+  StoredMatrix a(3, 4, false, 0, 1), b(4, 5, false, 0, 2);
   Tensor c({3, 5});
   uint64_t before = gemm_flops();
   gemm(a.view, b.view, mutable_matrix(c.data(), 3, 5));

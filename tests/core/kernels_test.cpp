@@ -193,26 +193,91 @@ TEST(RowKernels, AddScaledAndDot) {
   }
 }
 
-TEST(AdditiveScores, FollowTheirFormulaAndLeaveMaskedScoresAlone) {
-  for (int64_t units : {1, 7, 8, 19}) {
-    const int64_t length = 5;
-    Tensor query = random_tensor({units}, 1), keys = random_tensor({length, units}, 2),
-           v = random_tensor({units}, 3);
-    std::vector<uint8_t> allowed{1, 0, 1, 1, 0};
-    for (int64_t a = 0; a < units; ++a) keys.data()[1 * units + a] = kNaN;
-    Tensor scores = Tensor::full({length}, 42);
-    kernels::additive_scores(query.data(), keys.data(), v.data(), allowed.data(), length, units,
-                             scores.data());
-    for (int64_t j = 0; j < length; ++j) {
-      double sum = 0;
-      for (int64_t a = 0; a < units; ++a)
-        sum += v.at({a}) * std::tanh(query.at({a}) + keys.at({j, a}));
-      if (allowed[j])
-        EXPECT_NEAR(scores.at({j}), sum, 1e-5);
-      else
-        EXPECT_EQ(scores.at({j}), 42);
-    }
+/// Both forms of the additive scores.
+struct Additive {
+  const char* name;
+  bool exponentials;
+
+  Tensor operand(const Tensor& x) const {
+    if (!exponentials) return x;
+    Tensor out(x.shape());
+    EXPECT_TRUE(kernels::additive_exponentials(x.data(), out.data(), x.count()));
+    return out;
   }
+};
+const Additive kAdditive[] = {{"tanh", false}, {"exponentials", true}};
+
+TEST(AdditiveScores, FollowTheirFormulaAndLeaveMaskedScoresAlone) {
+  for (const Additive& form : kAdditive)
+    for (int64_t units : {1, 7, 8, 19})
+      for (uint32_t mask = 0; mask < 32; ++mask) {
+        const int64_t length = 5;
+        // Up to where the exponentials may be used, so that most of the tanh are at their ends.
+        Tensor query = random_tensor({units}, 1, -40, 40),
+               keys = random_tensor({length, units}, 2, -40, 40), v = random_tensor({units}, 3);
+        query.data()[0] = 40;
+        keys.data()[0] = 40;
+        keys.data()[units] = -40;
+        Tensor q = form.operand(query), k = form.operand(keys);
+        std::vector<uint8_t> allowed;
+        for (int64_t j = 0; j < length; ++j) {
+          allowed.push_back(mask >> j & 1);
+          for (int64_t a = 0; a < units && !allowed.back(); ++a) k.data()[j * units + a] = kNaN;
+        }
+        Tensor scores = Tensor::full({length}, 42);
+        (form.exponentials ? kernels::additive_scores_by_exponentials : kernels::additive_scores)(
+            q.data(), k.data(), v.data(), allowed.data(), length, units, scores.data());
+        for (int64_t j = 0; j < length; ++j) {
+          double sum = 0;
+          for (int64_t a = 0; a < units; ++a)
+            sum += v.at({a}) * std::tanh(query.at({a}) + keys.at({j, a}));
+          if (allowed[static_cast<size_t>(j)])
+            ASSERT_NEAR(scores.at({j}), sum, 1e-5) << form.name;
+          else
+            ASSERT_EQ(scores.at({j}), 42) << form.name;
+        }
+      }
+}
+
+TEST(AdditiveScores, HaveTheGradientsOfTheirFormula) {
+  for (const Additive& form : kAdditive)
+    for (int64_t units : {1, 7, 8, 19})
+      for (uint32_t mask = 0; mask < 32; ++mask) {
+        const int64_t length = 5;
+        Tensor query = random_tensor({units}, 1, -3, 3),
+               keys = random_tensor({length, units}, 2, -3, 3), v = random_tensor({units}, 3),
+               d = random_tensor({length}, 4);
+        for (int64_t j = 0; j < length; ++j)
+          if (!(mask >> j & 1)) d.data()[j] = 0;
+        Tensor q = form.operand(query), k = form.operand(keys);
+        Tensor dquery = random_tensor({units}, 5), dkeys = random_tensor({length, units}, 6),
+               dv = random_tensor({units}, 7);
+        const Tensor query_before = dquery.clone(), keys_before = dkeys.clone(),
+                     v_before = dv.clone();
+        kernels::AdditiveBackward work{.query = q.data(),
+                                       .keys = k.data(),
+                                       .v = v.data(),
+                                       .d = d.data(),
+                                       .length = length,
+                                       .units = units,
+                                       .dquery = dquery.data(),
+                                       .dkeys = dkeys.data(),
+                                       .dv = dv.data()};
+        (form.exponentials ? kernels::additive_scores_by_exponentials_backward
+                           : kernels::additive_scores_backward)(work);
+        for (int64_t a = 0; a < units; ++a) {
+          double of_query = query_before.at({a}), of_v = v_before.at({a});
+          for (int64_t j = 0; j < length; ++j) {
+            double t = std::tanh(query.at({a}) + keys.at({j, a}));
+            double g = d.at({j}) * v.at({a}) * (1 - t * t);
+            ASSERT_NEAR(dkeys.at({j, a}), keys_before.at({j, a}) + g, 2e-6) << form.name;
+            of_query += g;
+            of_v += d.at({j}) * t;
+          }
+          ASSERT_NEAR(dquery.at({a}), of_query, 5e-6) << form.name;
+          ASSERT_NEAR(dv.at({a}), of_v, 5e-6) << form.name;
+        }
+      }
 }
 
 TEST(Gates, GruFollowsItsFormula) {

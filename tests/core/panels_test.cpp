@@ -8,6 +8,7 @@
 
 #include "core/kernels/panels.h"
 #include "support/random_tensor.h"
+#include "support/stored_matrix.h"
 
 // The kernels of gemm(), each alone, whichever of them this processor would choose.
 
@@ -15,25 +16,12 @@ namespace lookback {
 namespace {
 
 using testing::random_tensor;
+using testing::StoredMatrix;
 
 struct Case {
   int64_t m, n, k;
   bool transpose_a, transpose_b;
   int64_t gap = 0;
-};
-
-/// A matrix and its elements as the product reads them.
-struct Operand {
-  Tensor buffer;
-  MatrixView view;
-  Operand(int64_t rows, int64_t columns, bool transpose, int64_t gap, uint64_t seed) {
-    int64_t r = transpose ? columns : rows, c = transpose ? rows : columns;
-    buffer = random_tensor({r, c + gap}, seed);
-    view = {buffer.data(), r, c, c + gap, transpose};
-  }
-  double at(int64_t i, int64_t j) const {
-    return view.transposed ? view.data[j * view.stride + i] : view.data[i * view.stride + j];
-  }
 };
 
 /// Checks every element of C = start + A B, and that nothing beside them was written.
@@ -70,7 +58,7 @@ class Product {
   Case p_;
 
  public:
-  Operand a, b;
+  StoredMatrix a, b;
 };
 
 /// Sizes around each of the kernels' own: rows of a tile 6, of a block 96; columns of a panel 16, laid
@@ -113,7 +101,8 @@ TEST(Panels, PanelsLaidOutBeforeGiveTheSameBits) {
     Tensor on_the_way({p.m, p.n}), before({p.m, p.n});
     panels::multiply(product.a.view, product.b.view, mutable_matrix(on_the_way.data(), p.m, p.n),
                      {});
-    panels::multiply(product.a.view, panels.data(), mutable_matrix(before.data(), p.m, p.n), {});
+    panels::multiply(product.a.view, Panels{panels.data(), p.k},
+                     mutable_matrix(before.data(), p.m, p.n), {});
     for (int64_t i = 0; i < before.count(); ++i)
       ASSERT_EQ(before.data()[i], on_the_way.data()[i])
           << p.m << " x " << p.n << " x " << p.k << ", element " << i;
@@ -162,7 +151,7 @@ TEST(Panels, WhatStandsBesideAMatrixIsNeverRead) {
       for (int64_t m : {6, 11, 251})
         for (int64_t n : {9, 16}) {
           Product product({m, n, 10, ta, tb, 5});
-          for (Operand* x : {&product.a, &product.b})
+          for (StoredMatrix* x : {&product.a, &product.b})
             for (int64_t row = 0; row < x->view.rows; ++row)
               for (int64_t j = x->view.columns; j < x->view.stride; ++j)
                 x->buffer.data()[row * x->view.stride + j] = std::numeric_limits<Real>::quiet_NaN();

@@ -78,6 +78,12 @@ void expect_rounded_products(Products numbers, int64_t m, int64_t n, int64_t k) 
   gemm(matrix(left.data(), m, k), PackedMatrix(matrix(right.data(), k, n)), out,
        {.accumulate = true});
   expect(c, false, 2);
+  // Of a larger packed matrix the upper left part.
+  Tensor larger({k + 2, n + 3});
+  for (int64_t l = 0; l < k; ++l) std::copy_n(right.data() + l * n, n, larger.data() + l * (n + 3));
+  gemm(matrix(left.data(), m, k), PackedMatrix(matrix(larger.data(), k + 2, n + 3)).first(k, n),
+       out);
+  expect(c, false, 1);
   int64_t half = k / 2;
   std::vector<Rows> rows_a{{left_rows.data(), m, half}, {left_rows.data() + half * m, m, k - half}};
   std::vector<Rows> rows_b{{right.data(), n, half}, {right.data() + half * n, n, k - half}};

@@ -20,8 +20,8 @@ Tensor added(const Positions& positions, const Lengths& lengths, int64_t columns
 TEST(Positions, SinusoidsFollowTheirFormulaAlsoInOddWidthsAndFarOut) {
   for (int64_t width : {1, 6, 7}) {
     Positions positions({.kind = "sinusoidal", .width = width});
-    Tensor y = added(positions, {600}, 600, width);
-    for (int64_t p : {0, 1, 2, 30, 511, 512, 599})
+    Tensor y = added(positions, {9000}, 9000, width);
+    for (int64_t p : {0, 1, 2, 30, 511, 512, 599, 1023, 1024, 8999})
       for (int64_t d = 0; d < width; ++d) {
         int64_t pair = d / 2;
         double angle =
