@@ -1,6 +1,7 @@
 #include "autograd/broadcast.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "core/threads.h"
@@ -29,11 +30,13 @@ bool is_tail(const Shape& shape, const Shape& whole) {
 void add_into(Tensor& to, const Tensor& from) {
   if (to.shape() != from.shape())
     fail("[gradient] shapes {} and {} cannot be added", to.shape().text(), from.shape().text());
-  Real* out = to.data();
-  const Real* in = from.data();
-  parallel_for(to.count(), 1 << 15, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] += in[i];
+  Tensor sum = to.unique() ? to : Tensor(to.shape());
+  Real* out = sum.data();
+  const Real *x = std::as_const(to).data(), *y = from.data();
+  parallel_for(sum.count(), 1 << 15, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = x[i] + y[i];
   });
+  to = std::move(sum);
 }
 
 void add_column_sums(const Real* in, int64_t rows, int64_t columns, Real* sums) {

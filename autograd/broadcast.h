@@ -4,7 +4,7 @@
 
 namespace lookback {
 
-/// to += from, shapes equal.
+/// to += from, shapes equal; a buffer that somebody else holds too stays as it is, and `to` gets its own.
 void add_into(Tensor& to, const Tensor& from);
 
 /// sums[c] += the sum of column c of a (rows, columns) matrix; the order of the sum is fixed.

@@ -90,7 +90,6 @@ class Walk {
       sum = std::move(gradient);
       return;
     }
-    make_own(sum);
     add_into(sum, gradient);
   }
 
