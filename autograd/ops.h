@@ -124,8 +124,19 @@ Variable log_softmax(const Variable& x);
 Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, double eps);
 
 // --- embedding.cpp
-/// Rows of a table by id: (V, E), ids (B, S) -> (B, S, E). An id outside the table is an error.
+/// Rows of a table by id: (V, E), ids (B, S) -> (B, S, E). An id outside the table is an error. Where
+/// many ids repeat, the result is gathered from the rows that do occur.
 Variable embedding(const Variable& weight, const IdMatrix& ids);
+
+/// Row i is row index[i] of `table` (U, E). The same map of all rows need only be worked out for the
+/// table's: linear() and recurrent_sequence() multiply the word vectors of a batch once a word, and not
+/// once a place where it stands. A result of any other op no longer knows it.
+struct Gathered {
+  Variable table;
+  std::vector<Id> index;
+};
+/// As many rows as there are indices, in a tensor of this shape.
+Variable gather(std::shared_ptr<const Gathered> rows, const Shape& shape);
 
 // --- dropout.cpp
 /// Each element is 0 with probability p, else x / (1 - p) (Srivastava et al., 2014). Row b of the

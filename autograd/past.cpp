@@ -52,9 +52,7 @@ Tensor Past::attend(int64_t layer, const Heads& query, int64_t key_value_heads) 
       for (int64_t h = 0; h < H; ++h) {
         int64_t key = h / (H / G) * K;
         kernels::dots(query.x.value().data() + q.at(b, h), {places.data(), key, count, K}, weights);
-        Real largest = scale * kernels::largest(weights, count);
-        Real sum = kernels::exp_sum(weights, scale, largest, weights, count);
-        kernels::multiply(1 / sum, weights, count);
+        kernels::scaled_softmax(scale, weights, count);
         Real* out = context.data() + (b * H + h) * K;
         std::fill_n(out, K, Real{0});
         kernels::add_weighted(weights, kernels::PlacedRows{places.data(), G * K + key, count, K},

@@ -10,6 +10,7 @@ namespace lookback {
 
 class Node;
 class Gradients;
+struct Gathered;
 
 /// A tensor that remembers how it was computed. Copying a Variable shares the tensor and its
 /// history.
@@ -41,12 +42,17 @@ class Variable {
 
   const std::shared_ptr<Node>& node() const { return node_; }
   int output() const { return output_; }
+  /// The smaller table that these rows were taken from, some of them several times; null where they
+  /// were not (autograd/ops.h).
+  const std::shared_ptr<const Gathered>& gathered() const { return gathered_; }
 
  private:
   friend class GraphBuilder;
+  friend Variable gather(std::shared_ptr<const Gathered> rows, const Shape& shape);
   Tensor value_;
   std::shared_ptr<Node> node_;  // null for constants
   int output_ = 0;              // which of the node's results this is
+  std::shared_ptr<const Gathered> gathered_;
 };
 
 /// What backward() returns: one tensor for each leaf that the loss depends on.

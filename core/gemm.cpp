@@ -32,27 +32,6 @@ Sizes check(const MatrixView& a, const MatrixView& b, const MutableMatrix& c) {
   return {m, n, k};
 }
 
-/// Row block [begin, begin + count) of what a matrix stands for: a MatrixView or a Bf16View.
-template <class View>
-View row_block(View a, int64_t begin, int64_t count) {
-  if (a.transposed) {
-    a.data += begin;
-    a.columns = count;
-  } else {
-    a.data += begin * a.stride;
-    a.rows = count;
-  }
-  return a;
-}
-
-template <class View>
-View column_block(View b, int64_t begin, int64_t count) {
-  b.transposed = !b.transposed;
-  b = row_block(b, begin, count);
-  b.transposed = !b.transposed;
-  return b;
-}
-
 // Below this a second thread costs more than it brings (a team takes some microseconds to open).
 constexpr double kSplitFlops = 4e6;
 constexpr int64_t kBlocks = 8;
@@ -159,30 +138,23 @@ RoundedMatrix::As rounded_as() {
   return products() == Products::kBf16 ? RoundedMatrix::As::kBf16 : RoundedMatrix::As::kFloat;
 }
 
-/// A view of the whole, of a copy of which `part` is the upper left part.
-template <class View>
-View part_of(View whole, const MatrixView& part) {
-  whole.rows = part.rows;
-  whole.columns = part.columns;
-  return whole;
-}
-
-/// The product in the numbers that products() says; `rounded` is b in them, or null.
-void multiply(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded,
-              const Panels& panels, const MutableMatrix& c, const GemmOptions& options) {
+/// The product in the numbers that products() says; where `packed` is given, it is b.
+void multiply(const MatrixView& a, const MatrixView& b, const PackedMatrix* packed,
+              const MutableMatrix& c, const GemmOptions& options) {
+  const Panels panels = packed ? packed->panels() : Panels{};
   if (products() == Products::kFloat) {
     multiply_floats(a, b, panels, c, options);
     return;
   }
-  RoundedMatrix left(a, rounded_as()), right;
-  if (!rounded) {
-    right = RoundedMatrix(b, rounded_as());
-    rounded = &right;
-  }
+  RoundedMatrix left(a, rounded_as()), own;
+  if (!packed) own = RoundedMatrix(b, rounded_as());
   if (products() == Products::kBf16)
-    multiply_bf16(left.bf16(), part_of(rounded->bf16(), b), c, options);
+    multiply_bf16(left.bf16(), packed ? packed->part_of(packed->rounded()->bf16()) : own.bf16(), c,
+                  options);
   else
-    multiply_floats(left.floats(), part_of(rounded->floats(), b), panels, c, options);
+    multiply_floats(left.floats(),
+                    packed ? packed->part_of(packed->rounded()->floats()) : own.floats(), panels, c,
+                    options);
 }
 
 /// Whether nothing is multiplied; then C is what there is without: the bias, or zeros.
@@ -199,15 +171,15 @@ bool is_empty(const MutableMatrix& c, int64_t k, const GemmOptions& options) {
   return true;
 }
 
-void run(const MatrixView& a, const MatrixView& b, const RoundedMatrix* rounded,
-         const Panels& panels, const MutableMatrix& c, const GemmOptions& options) {
+void run(const MatrixView& a, const MatrixView& b, const PackedMatrix* packed,
+         const MutableMatrix& c, const GemmOptions& options) {
   if (options.accumulate && options.bias)
     fail("[matmul] a bias cannot be added while accumulating");
   auto [m, n, k] = check(a, b, c);
   if (is_empty(c, k, options)) return;
   count_flops(m, n, k);
   ProfileProduct timed(flops_of(m, n, k));
-  multiply(a, b, rounded, panels, c, options);
+  multiply(a, b, packed, c, options);
 }
 
 }  // namespace
@@ -219,31 +191,34 @@ PackedMatrix::PackedMatrix(const MatrixView& b)
   if (products() != Products::kBf16) panels_ = panels_of(rounded_ ? rounded_->floats() : b);
 }
 
-PackedMatrix PackedMatrix::first(int64_t rows, int64_t columns) const {
+PackedMatrix PackedMatrix::part(int64_t row, int64_t column, int64_t rows, int64_t columns) const {
   int64_t k = view_.transposed ? view_.columns : view_.rows;
   int64_t n = view_.transposed ? view_.rows : view_.columns;
-  if (rows > k || columns > n)
-    fail("[matmul] a packed matrix of {} x {} has no part of {} x {}", k, n, rows, columns);
+  if (row + rows > k || column + columns > n || column % kPanelWidth != 0)
+    fail("[matmul] a packed matrix of {} x {} has no part of {} x {} from row {}, column {}", k, n,
+         rows, columns, row, column);
   PackedMatrix out = *this;
-  out.view_.rows = view_.transposed ? columns : rows;
-  out.view_.columns = view_.transposed ? rows : columns;
+  out.view_ = row_block(column_block(view_, column, columns), row, rows);
+  out.row_ += row;
+  out.column_ += column;
   return out;
 }
 
 Panels PackedMatrix::panels() const {
-  return {panels_.defined() ? panels_.data() : nullptr, depth_};
+  if (!panels_.defined()) return {};
+  return {panels_.data() + column_ * depth_ + row_ * kPanelWidth, depth_};
 }
 
 void gemm(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
           const GemmOptions& options) {
-  run(a, b, nullptr, {}, c, options);
+  run(a, b, nullptr, c, options);
 }
 
 void gemm(const MatrixView& a, const PackedMatrix& b, const MutableMatrix& c,
           const GemmOptions& options) {
   if (b.made_for() != products())
     fail("[matmul] the matrix was laid out for products of other numbers (core/products.h)");
-  run(a, b.view(), b.rounded(), b.panels(), c, options);
+  run(a, b.view(), &b, c, options);
 }
 
 void gemm_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,

@@ -52,7 +52,31 @@ struct GemmOptions {
       nullptr;  ///< one value a column, added to each row; not together with accumulate
 };
 
+/// Rows [begin, begin + count) of what a matrix stands for: a MatrixView, or one of other numbers.
+template <class View>
+View row_block(View a, int64_t begin, int64_t count) {
+  if (a.transposed) {
+    a.data += begin;
+    a.columns = count;
+  } else {
+    a.data += begin * a.stride;
+    a.rows = count;
+  }
+  return a;
+}
+
+template <class View>
+View column_block(View b, int64_t begin, int64_t count) {
+  b.transposed = !b.transposed;
+  b = row_block(b, begin, count);
+  b.transposed = !b.transposed;
+  return b;
+}
+
 class RoundedMatrix;
+
+/// Columns of a panel.
+constexpr int64_t kPanelWidth = 16;
 
 /// A matrix as core/kernels/panels.h lays it out, `depth` rows to a panel; `data` null: not laid out.
 struct Panels {
@@ -69,17 +93,26 @@ class PackedMatrix {
   explicit PackedMatrix(const MatrixView& b);
 
   bool empty() const { return view_.data == nullptr; }
-  /// The upper left part, rows x columns of the operand; it shares the layout.
-  PackedMatrix first(int64_t rows, int64_t columns) const;
+  /// Rows [row, row + rows) and columns [column, column + columns) of the operand, which share its layout;
+  /// column: a multiple of kPanelWidth.
+  PackedMatrix part(int64_t row, int64_t column, int64_t rows, int64_t columns) const;
 
   // What gemm() multiplies.
   const MatrixView& view() const { return view_; }
   Products made_for() const { return made_for_; }
+  /// The numbers that they are rounded to, as `whole` views all of them; null where products are of floats.
   const RoundedMatrix* rounded() const { return rounded_.get(); }
+  template <class View>
+  View part_of(const View& whole) const {
+    int64_t k = view_.transposed ? view_.columns : view_.rows;
+    int64_t n = view_.transposed ? view_.rows : view_.columns;
+    return row_block(column_block(whole, column_, n), row_, k);
+  }
   Panels panels() const;
 
  private:
   MatrixView view_{};
+  int64_t row_ = 0, column_ = 0;  // where it begins in the whole
   Products made_for_ = Products::kFloat;
   Tensor panels_;                                 // core/kernels/panels.h; undefined where not used
   int64_t depth_ = 0;                             // rows that the panels have

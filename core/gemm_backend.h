@@ -35,6 +35,5 @@ int64_t panels_count(int64_t k, int64_t n);
 /// Lays out columns [begin, end), `begin` a multiple of kPanelWidth, of a matrix whose layout begins at
 /// `to`.
 void lay_out_panels(const MatrixView& b, int64_t begin, int64_t end, Real* to);
-constexpr int64_t kPanelWidth = 16;
 
 }  // namespace lookback

@@ -99,8 +99,10 @@ Attention::Keys RecurrentDecoder::keys(const Memory& memory) const {
   return {memory.prepared.at(0), memory.prepared.at(1), memory.mask};
 }
 
-Variable RecurrentDecoder::attentional(const Variable& context, const Variable& state) const {
-  return tanh((*attentional_)(concat(std::vector{context, state}, -1)));
+Variable RecurrentDecoder::attentional(const Variable& context, const Variable& state,
+                                       const SharedWeight* laid_out) const {
+  Variable joined = concat(std::vector{context, state}, -1);
+  return tanh(laid_out ? linear(joined, *laid_out) : (*attentional_)(joined));
 }
 
 RecurrentDecoder::Moment RecurrentDecoder::initial(const Memory& memory) const {

@@ -79,7 +79,9 @@ class RecurrentDecoder final : public Decoder {
   Attention::Keys keys(const Memory& memory) const;
   bool asks_after_step() const { return options_.query == "current"; }
   Dropout dropout() const { return {options_.dropout, options_.variational}; }
-  Variable attentional(const Variable& context, const Variable& state) const;
+  /// In a loop W_c may be laid out before.
+  Variable attentional(const Variable& context, const Variable& state,
+                       const SharedWeight* laid_out = nullptr) const;
 
   // Teacher forcing, one function a way; in recurrent_decoder_forward.cpp.
   using Loop = std::vector<std::unique_ptr<Cell::Steps>>;  // a layer each

@@ -67,11 +67,12 @@ Variable RecurrentDecoder::attend_and_feed(const Variable& embedded, const Memor
                                            const Pass& pass) const {
   Loop layers = loop(embedded);
   Attention::Keys keys = attention_->share(this->keys(memory));
+  SharedWeight weight(attentional_->weight());
   Moment now = initial(memory);
   std::vector<Variable> out;
   for (int64_t t = 0; t < embedded.size(1); ++t) {
     advance(layers, t, now.fed, now.layers, pass);
-    now.fed = attentional(attention_->attend(now.top(), keys).context, now.top());
+    now.fed = attentional(attention_->attend(now.top(), keys).context, now.top(), &weight);
     out.push_back(now.fed);
   }
   return stack(out, 1);

@@ -24,12 +24,16 @@ class Attention : public Module {
     int64_t resolved(int64_t units) const { return units > 0 ? units : query; }
   };
 
+  /// What share() lays out is the score's own; it derives from this.
+  struct Shared {
+    virtual ~Shared() = default;
+  };
+
   struct Keys {
     Variable projected;  ///< what queries are held against; meaning and shape are the score's own
     Variable values;     ///< (B, S, values): what is mixed; as many units as were handed in
     Mask mask;           ///< (B, S)
-    SharedWeight query = {};            ///< what projects a query, where share() laid it out
-    KeyExponentials exponentials = {};  ///< likewise, of additive scores' keys
+    std::shared_ptr<const Shared> shared = nullptr;  ///< what share() laid out
   };
   virtual Keys prepare(const Variable& values, const Mask& mask) const = 0;
   /// The same keys for a loop of single queries, with what every one of them multiplies by laid out once.

@@ -21,21 +21,4 @@ Attention::Keys BahdanauAttention::prepare(const Variable& values, const Mask& m
   return {key_(values), values, mask};
 }
 
-Attention::Keys BahdanauAttention::share(const Keys& keys) const {
-  Keys out = keys;
-  out.query = SharedWeight(query_.weight());
-  out.exponentials = KeyExponentials(keys.projected);
-  return out;
-}
-
-Attended BahdanauAttention::attend_all(const Variable& queries, const Keys& keys) const {
-  Variable projected = keys.query.defined() ? linear(queries, keys.query) : query_(queries);
-  return additive_attention(projected, keys.projected, v_, keys.values, keys.mask,
-                            keys.exponentials);
-}
-
-Attended BahdanauAttention::attend(const Variable& query, const Keys& keys) const {
-  return attend_all(query, keys);  // neither op minds how many queries there are
-}
-
 }  // namespace lookback

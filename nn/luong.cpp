@@ -34,23 +34,8 @@ Attention::Keys ConcatAttention::prepare(const Variable& values, const Mask& mas
   return {linear(values, narrow(joint_.weight(), 1, sizes_.query, sizes_.values)), values, mask};
 }
 
-Attention::Keys ConcatAttention::share(const Keys& keys) const {
-  Keys out = keys;
-  out.query = SharedWeight(narrow(joint_.weight(), 1, 0, sizes_.query));
-  out.exponentials = KeyExponentials(keys.projected);
-  return out;
-}
-
-Attended ConcatAttention::attend_all(const Variable& queries, const Keys& keys) const {
-  Variable projected = keys.query.defined()
-                           ? linear(queries, keys.query)
-                           : linear(queries, narrow(joint_.weight(), 1, 0, sizes_.query));
-  return additive_attention(projected, keys.projected, v_, keys.values, keys.mask,
-                            keys.exponentials);
-}
-
-Attended ConcatAttention::attend(const Variable& query, const Keys& keys) const {
-  return attend_all(query, keys);  // neither op minds how many queries there are
+Variable ConcatAttention::query_weight() const {
+  return narrow(joint_.weight(), 1, 0, sizes_.query);
 }
 
 AttentionMaker read_luong(Section& section, const Attention::Sizes& sizes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "nn/additive.h"
 #include "nn/dot_product.h"
 #include "nn/linear.h"
 
@@ -24,7 +25,7 @@ class LuongAttention final : public DotProductAttention {
 ///     e_j = v . tanh(W_a [s; h_j])
 /// It is the additive score (BahdanauAttention) with W_a = [W_s W_h], so W_h h_j is worked out once.
 /// Parameters: `joint.weight` W_a (A, D_s + D_h), `v` (A).
-class ConcatAttention final : public Attention {
+class ConcatAttention final : public AdditiveAttention {
  public:
   struct Options {
     int64_t units = -1;  ///< A; -1 (`auto`) takes the query's size
@@ -32,14 +33,12 @@ class ConcatAttention final : public Attention {
   ConcatAttention(const Options& options, const Sizes& sizes);
 
   Keys prepare(const Variable& values, const Mask& mask) const override;
-  Keys share(const Keys& keys) const override;
-  Attended attend(const Variable& query, const Keys& keys) const override;
-  Attended attend_all(const Variable& queries, const Keys& keys) const override;
 
  private:
+  Variable query_weight() const override;
+
   Sizes sizes_;
   Linear joint_;
-  Variable v_;
 };
 
 /// Reads `score` and its options; `dot` with sizes that differ is refused.

@@ -42,20 +42,17 @@ Real block_largest(const AttentionProblem& p, const GroupKeys& group, int64_t t,
   return largest;
 }
 
-/// Scores of a block of queries against keys [first, first + keys), into `out` with kKeys a row.
-void block_scores(const MatrixView& queries, const GroupKeys& group, int64_t first, int64_t keys,
-                  Real* out) {
-  MatrixView some = group.keys;
-  some.data += first * some.stride;
-  multiply_transposed(queries, some, keys, {out, queries.rows, keys, kKeys});
-}
+/// A group's keys and values as forward multiplies by them.
+struct ForwardGroup {
+  GroupKeys group;
+  GroupMatrix keys, values;
 
-/// Rows [first, ...) of a matrix.
-MatrixView from(MatrixView m, int64_t first) {
-  m.data += first * m.stride;
-  m.rows -= first;
-  return m;
-}
+  ForwardGroup() = default;
+  ForwardGroup(const AttentionProblem& p, int64_t b, int64_t g)
+      : group(p.group_keys(b, g)),
+        keys(group.keys, true, p.T > kQueries),
+        values(group.values, false, p.T > kQueries) {}
+};
 
 std::vector<Random> block_draws(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
                                 int64_t rows) {
@@ -64,9 +61,10 @@ std::vector<Random> block_draws(const AttentionProblem& p, int64_t b, int64_t h,
   return out;
 }
 
-void forward_block(const AttentionProblem& p, const GroupKeys& group, int64_t b, int64_t h,
+void forward_block(const AttentionProblem& p, const ForwardGroup& of, int64_t b, int64_t h,
                    int64_t t, AttentionProblem::Block block, Tensor& context, Real* log_sums,
                    Real* scores) {
+  const GroupKeys& group = of.group;
   MutableMatrix out = p.context_rows(context, b, h, t, block.rows);
   for (int64_t r = 0; r < block.rows; ++r) std::fill_n(out.data + r * out.stride, p.V, Real{0});
   std::vector<Real> largest(static_cast<size_t>(block.rows), kNothing),
@@ -75,7 +73,7 @@ void forward_block(const AttentionProblem& p, const GroupKeys& group, int64_t b,
   MatrixView queries = p.queries(b, h, t, block.rows);
   for (int64_t first = 0; first < block.keys; first += kKeys) {
     int64_t keys = std::min(kKeys, block.keys - first);
-    block_scores(queries, group, first, keys, scores);
+    of.keys.multiply(queries, first, {scores, block.rows, keys, kKeys});
     for (int64_t r = 0; r < block.rows; ++r) {
       size_t at = static_cast<size_t>(r);
       Real* row = scores + r * kKeys;
@@ -89,7 +87,7 @@ void forward_block(const AttentionProblem& p, const GroupKeys& group, int64_t b,
       largest[at] = top;
       if (p.dropout > 0) drop_row(p.dropout, draws[at], row, keys);
     }
-    multiply({scores, block.rows, keys, kKeys}, from(group.values, first), out, true);
+    of.values.multiply({scores, block.rows, keys, kKeys}, first, out, true);
   }
   for (int64_t r = 0; r < block.rows; ++r) {
     size_t at = static_cast<size_t>(r);
@@ -104,14 +102,14 @@ void forward_block(const AttentionProblem& p, const GroupKeys& group, int64_t b,
 }
 
 /// The weights that were asked for, from the scores once more; (rows, S) each.
-void write_weights(const AttentionProblem& p, const GroupKeys& group, int64_t b, int64_t h,
+void write_weights(const AttentionProblem& p, const ForwardGroup& of, int64_t b, int64_t h,
                    int64_t t, AttentionProblem::Block block, const Real* log_sums, Real* scores,
                    Real* weights) {
   for (int64_t first = 0; first < block.keys; first += kKeys) {
     int64_t keys = std::min(kKeys, block.keys - first);
-    block_scores(p.queries(b, h, t, block.rows), group, first, keys, scores);
+    of.keys.multiply(p.queries(b, h, t, block.rows), first, {scores, block.rows, keys, kKeys});
     for (int64_t r = 0; r < block.rows; ++r) {
-      block_weights(p, group, t + r, first, keys, log_sums[r], scores + r * kKeys);
+      block_weights(p, of.group, t + r, first, keys, log_sums[r], scores + r * kKeys);
       std::copy_n(scores + r * kKeys, keys, weights + r * p.S + first);
     }
   }
@@ -119,11 +117,11 @@ void write_weights(const AttentionProblem& p, const GroupKeys& group, int64_t b,
     std::fill(weights + r * p.S + block.keys, weights + (r + 1) * p.S, Real{0});
 }
 
-std::vector<GroupKeys> all_keys(const AttentionProblem& p) {
-  std::vector<GroupKeys> out(static_cast<size_t>(p.B * p.G));
+std::vector<ForwardGroup> all_groups(const AttentionProblem& p) {
+  std::vector<ForwardGroup> out(static_cast<size_t>(p.B * p.G));
   over_pieces(p.B * p.G, p.grain(1), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      out[static_cast<size_t>(i)] = p.group_keys(i / p.G, i % p.G);
+      out[static_cast<size_t>(i)] = ForwardGroup(p, i / p.G, i % p.G);
   });
   return out;
 }
@@ -132,19 +130,19 @@ std::vector<GroupKeys> all_keys(const AttentionProblem& p) {
 
 void blockwise_forward(const AttentionProblem& p, Tensor& context, Tensor& log_sums,
                        Tensor& weights) {
-  std::vector<GroupKeys> groups = all_keys(p);
+  std::vector<ForwardGroup> groups = all_groups(p);
   int64_t blocks = (p.T + kQueries - 1) / kQueries;
   parallel_tasks(p.B * p.H * blocks, [&](int64_t i) {
     int64_t b = i / blocks / p.H, h = i / blocks % p.H;
-    const GroupKeys& group = groups[static_cast<size_t>(b * p.G + h / p.group())];
+    const ForwardGroup& of = groups[static_cast<size_t>(b * p.G + h / p.group())];
     Tensor scores({std::min(kQueries, p.T), kKeys});
     int64_t t = i % blocks * kQueries, end = std::min(p.T, t + kQueries);
     while (t < end) {
-      AttentionProblem::Block block = p.block(group, t, end - t);
+      AttentionProblem::Block block = p.block(of.group, t, end - t);
       Real* sums = log_sums.data() + (b * p.H + h) * p.T + t;
-      forward_block(p, group, b, h, t, block, context, sums, scores.data());
+      forward_block(p, of, b, h, t, block, context, sums, scores.data());
       if (weights.defined())
-        write_weights(p, group, b, h, t, block, sums, scores.data(),
+        write_weights(p, of, b, h, t, block, sums, scores.data(),
                       weights.data() + ((b * p.H + h) * p.T + t) * p.S);
       t += block.rows;
     }
@@ -158,8 +156,17 @@ struct Backward {
   const AttentionProblem& p;
   const AttentionGradients& g;
   GroupKeys group;
+  GroupMatrix keys, keys_transposed, values_transposed;
   int64_t b, kv;
   Tensor weights, dropped, d;  // (kQueries, kKeys) each
+
+  void take(int64_t sentence, int64_t of_group) {
+    b = sentence, kv = of_group;
+    group = p.group_keys(b, kv, g.of_context);
+    keys = GroupMatrix(group.keys, false, p.T > kQueries);
+    keys_transposed = GroupMatrix(group.keys, true, p.T > kQueries);
+    values_transposed = GroupMatrix(group.values, true, p.T > kQueries);
+  }
 
   /// sum_s w_s dw_s of a query, w its weights: context . its gradient, for the context is the weighted
   /// sum; and the share of the weights themselves.
@@ -184,39 +191,38 @@ struct Backward {
     MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
     std::vector<Random> draws = block_draws(p, b, h, t, block.rows);
     for (int64_t first = 0; first < block.keys; first += kKeys) {
-      int64_t keys = std::min(kKeys, block.keys - first);
-      block_scores(queries, group, first, keys, weights.data());
-      multiply_transposed(of_context, from(group.values, first), keys,
-                          {d.data(), block.rows, keys, kKeys});
+      int64_t count = std::min(kKeys, block.keys - first);
+      keys_transposed.multiply(queries, first, {weights.data(), block.rows, count, kKeys});
+      values_transposed.multiply(of_context, first, {d.data(), block.rows, count, kKeys});
       for (int64_t r = 0; r < block.rows; ++r) {
         Real *weight = weights.data() + r * kKeys, *row = d.data() + r * kKeys;
-        block_weights(p, group, t + r, first, keys, log_sums[r], weight);
+        block_weights(p, group, t + r, first, count, log_sums[r], weight);
         if (p.dropout > 0) {
           Real* used = dropped.data() + r * kKeys;
-          std::copy_n(weight, keys, used);
-          drop_row(p.dropout, draws[static_cast<size_t>(r)], used, keys);
-          drop_alike(p.dropout, used, row, keys);
+          std::copy_n(weight, count, used);
+          drop_row(p.dropout, draws[static_cast<size_t>(r)], used, count);
+          drop_alike(p.dropout, used, row, count);
         }
-        int64_t seen = std::clamp<int64_t>(p.seen(group, t + r) - first, 0, keys);
+        int64_t seen = std::clamp<int64_t>(p.seen(group, t + r) - first, 0, count);
         if (g.of_weights.defined())
           add_weight_gradient(group, g.of_weights.data() + ((b * p.H + h) * p.T + t + r) * p.S,
                               first, seen, row);
         kernels::softmax_gradient(weight, inner_of[static_cast<size_t>(r)], p.scale, row, seen);
         // What may not be seen has weight 0, but its product may be no number.
         clear_holes(group, first, seen, row);
-        std::fill(row + seen, row + keys, Real{0});
+        std::fill(row + seen, row + count, Real{0});
       }
-      MatrixView used{p.dropout > 0 ? dropped.data() : weights.data(), block.rows, keys, kKeys};
-      MatrixView ready{d.data(), block.rows, keys, kKeys};
+      MatrixView used{p.dropout > 0 ? dropped.data() : weights.data(), block.rows, count, kKeys};
+      MatrixView ready{d.data(), block.rows, count, kKeys};
       if (g.values)
         add_transposed_product(used, of_context,
-                               {g.values + p.v.at(b, kv) + first * p.v.row, keys, p.V, p.v.row});
+                               {g.values + p.v.at(b, kv) + first * p.v.row, count, p.V, p.v.row});
       if (g.query)
-        multiply(ready, from(group.keys, first),
-                 {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row}, true);
+        keys.multiply(ready, first,
+                      {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row}, true);
       if (g.keys)
         add_transposed_product(ready, queries,
-                               {g.keys + p.k.at(b, kv) + first * p.k.row, keys, p.K, p.k.row});
+                               {g.keys + p.k.at(b, kv) + first * p.k.row, count, p.K, p.k.row});
     }
   }
 };
@@ -232,14 +238,16 @@ void blockwise_backward(const AttentionProblem& p, const Tensor& context, const 
     Backward work{.p = p,
                   .g = g,
                   .group = {},
+                  .keys = {},
+                  .keys_transposed = {},
+                  .values_transposed = {},
                   .b = 0,
                   .kv = 0,
                   .weights = Tensor(shape),
                   .dropped = p.dropout > 0 ? Tensor(shape) : Tensor(),
                   .d = Tensor(shape)};
     for (int64_t i = begin; i < end; ++i) {
-      work.b = i / p.G, work.kv = i % p.G;
-      work.group = p.group_keys(work.b, work.kv, g.of_context);
+      work.take(i / p.G, i % p.G);
       for (int64_t h = work.kv * p.group(); h < (work.kv + 1) * p.group(); ++h)
         for (int64_t t = 0; t < p.T;) {
           AttentionProblem::Block block = p.block(work.group, t, kQueries);

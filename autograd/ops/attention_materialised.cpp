@@ -22,8 +22,7 @@ void softmax_row(const AttentionProblem& p, const GroupKeys& group, int64_t t, R
     for (int64_t s = 0; s < seen; ++s) row[s] *= p.scale;
     kernels::softmax(row, group.holes, row, seen);
   } else if (seen > 0) {
-    Real sum = kernels::exp_sum(row, p.scale, p.scale * kernels::largest(row, seen), row, seen);
-    kernels::multiply(1 / sum, row, seen);
+    kernels::scaled_softmax(p.scale, row, seen);
   }
   std::fill(row + seen, row + p.S, Real{0});
 }
@@ -41,30 +40,6 @@ MatrixView dropped(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
   }
   return {copy.data(), weights.rows, weights.columns, p.S};
 }
-
-/// What all blocks of a head's queries multiply by: laid out once where there are several.
-class Shared {
- public:
-  /// `by` transposed where `across`.
-  Shared(const AttentionProblem& p, const MatrixView& by, bool across) : by_(by), across_(across) {
-    if (p.T > block_rows(p)) packed_ = PackedMatrix(across ? transposed(by) : by);
-  }
-
-  /// c (+)= a times as much of it as c and a are large.
-  void multiply(const MatrixView& a, const MutableMatrix& c, bool accumulate = false) const {
-    if (!packed_.empty() && a.rows > 1)
-      gemm(a, packed_.first(a.columns, c.columns), c, {.accumulate = accumulate});
-    else if (across_)
-      multiply_transposed(a, by_, c.columns, c);
-    else
-      lookback::multiply(a, by_, c, accumulate);
-  }
-
- private:
-  MatrixView by_;
-  bool across_;
-  PackedMatrix packed_;
-};
 
 /// All queries of one head, block by block.
 template <class Body>
@@ -85,12 +60,13 @@ void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& we
     for (int64_t i = begin; i < end; ++i) {
       int64_t b = i / p.H, h = i % p.H;
       GroupKeys group = p.group_keys(b, h / p.group());
-      Shared keys(p, group.keys, true), values(p, group.values, false);
+      const bool several = p.T > block_rows(p);
+      GroupMatrix keys(group.keys, true, several), values(group.values, false, several);
       over_blocks(p, group, [&](int64_t t, AttentionProblem::Block block) {
         Real* rows = weights.defined() ? weights.data() + (i * p.T + t) * p.S : passing.data();
-        keys.multiply(p.queries(b, h, t, block.rows), {rows, block.rows, block.keys, p.S});
+        keys.multiply(p.queries(b, h, t, block.rows), 0, {rows, block.rows, block.keys, p.S});
         for (int64_t r = 0; r < block.rows; ++r) softmax_row(p, group, t + r, rows + r * p.S);
-        values.multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy),
+        values.multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy), 0,
                         p.context_rows(context, b, h, t, block.rows));
       });
     }
@@ -108,12 +84,12 @@ int64_t row_apart(int64_t length) {
 /// What a group's heads share in backward.
 struct GroupBackward {
   GroupKeys group;
-  Shared keys, values;
+  GroupMatrix keys, values;
 
   GroupBackward(const AttentionProblem& p, int64_t b, int64_t kv, const Tensor& of_context)
       : group(p.group_keys(b, kv, of_context)),
-        keys(p, group.keys, false),
-        values(p, group.values, true) {}
+        keys(group.keys, false, p.T > block_rows(p)),
+        values(group.values, true, p.T > block_rows(p)) {}
 };
 
 /// Backward of one block of queries; `d` has room for its scores' gradient.
@@ -129,7 +105,7 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
     add_transposed_product(used, of_context, {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
   if (!g.query && !g.keys && !g.scores) return;
   // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
-  of.values.multiply(of_context, {d.data, block.rows, block.keys, d.stride});
+  of.values.multiply(of_context, 0, {d.data, block.rows, block.keys, d.stride});
   for (int64_t r = 0; r < block.rows; ++r) {
     Real* row = d.data + r * d.stride;
     int64_t seen = p.seen(group, t + r);
@@ -145,7 +121,8 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
   }
   MatrixView ready{d.data, block.rows, block.keys, d.stride};
   if (g.query)
-    of.keys.multiply(ready, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row}, true);
+    of.keys.multiply(ready, 0, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row},
+                     true);
   if (g.keys)
     add_transposed_product(ready, p.queries(b, h, t, block.rows),
                            {g.keys + p.k.at(b, kv), block.keys, p.K, p.k.row});

@@ -91,26 +91,27 @@ int64_t AttentionProblem::grain(int64_t rows) const {
   return std::max<int64_t>(1, (1 << 18) / (rows * S * (K + V) + 1));
 }
 
-void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first,
-                         const MutableMatrix& c) {
-  if (a.rows == 1) {
-    kernels::dots(a.data, {b.data, b.stride, first, a.columns}, c.data);
-    return;
-  }
-  MatrixView rows = b;
-  rows.rows = first;
-  gemm(a, transposed(rows), c);
+GroupMatrix::GroupMatrix(const MatrixView& rows, bool transpose, bool several)
+    : rows_(rows), transpose_(transpose) {
+  if (several) packed_ = PackedMatrix(transpose ? transposed(rows) : rows);
 }
 
-void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c, bool accumulate) {
-  if (a.rows == 1) {
+void GroupMatrix::multiply(const MatrixView& a, int64_t first, const MutableMatrix& c,
+                           bool accumulate) const {
+  const MatrixView some = row_block(rows_, first, transpose_ ? c.columns : a.columns);
+  if (a.rows == 1 && transpose_) {
+    kernels::dots(a.data, {some.data, some.stride, some.rows, some.columns}, c.data);
+  } else if (a.rows == 1) {
     if (!accumulate) std::fill_n(c.data, c.columns, Real{0});
-    kernels::add_weighted(a.data, {b.data, b.stride, a.columns, c.columns}, c.data);
-    return;
+    kernels::add_weighted(a.data, {some.data, some.stride, some.rows, some.columns}, c.data);
+  } else if (packed_.empty()) {
+    gemm(a, transpose_ ? transposed(some) : some, c, {.accumulate = accumulate});
+  } else {
+    gemm(a,
+         transpose_ ? packed_.part(0, first, some.columns, some.rows)
+                    : packed_.part(first, 0, some.rows, some.columns),
+         c, {.accumulate = accumulate});
   }
-  MatrixView rows = b;
-  rows.rows = a.columns;
-  gemm(a, rows, c, {.accumulate = accumulate});
 }
 
 void add_transposed_product(const MatrixView& a, const MatrixView& b, const MutableMatrix& c) {

@@ -109,10 +109,25 @@ void blockwise_forward(const AttentionProblem& p, Tensor& context, Tensor& log_s
 void blockwise_backward(const AttentionProblem& p, const Tensor& context, const Tensor& log_sums,
                         const Tensor& weights, const AttentionGradients& g);
 
-/// C = A B^T, C (+)= A B, C += A^T B; a single row of A on vector kernels. `first` rows of B alone.
-void multiply_transposed(const MatrixView& a, const MatrixView& b, int64_t first,
-                         const MutableMatrix& c);
-void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c, bool accumulate);
+/// A group's keys or values, (visible, K), or their transpose, as all blocks of queries multiply by them:
+/// laid out once where there are several.
+class GroupMatrix {
+ public:
+  GroupMatrix() = default;
+  GroupMatrix(const MatrixView& rows, bool transpose, bool several);
+
+  /// C (+)= A times rows [first, first + A's columns), or C = A times the transpose of rows [first, first +
+  /// C's columns); then `first` is a multiple of kPanelWidth.
+  void multiply(const MatrixView& a, int64_t first, const MutableMatrix& c,
+                bool accumulate = false) const;
+
+ private:
+  MatrixView rows_{};
+  bool transpose_ = false;
+  PackedMatrix packed_;
+};
+
+/// C += A^T B; a single row of A on vector kernels.
 void add_transposed_product(const MatrixView& a, const MatrixView& b, const MutableMatrix& c);
 
 /// 0 at the holes of the mask, keys [first, first + count) in `row`.

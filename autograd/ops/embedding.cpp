@@ -2,31 +2,86 @@
 
 #include "autograd/node.h"
 #include "autograd/ops.h"
+#include "autograd/ops/gather_rows.h"
 #include "core/error.h"
 #include "core/kernels/vector.h"
+#include "core/threads.h"
 
 namespace lookback {
+
+void gather_rows(const Real* table, std::span<const Id> index, int64_t width, Real* out) {
+  parallel_for(static_cast<int64_t>(index.size()), 1 + (1 << 15) / (width + 1),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i)
+                   std::copy_n(table + index[static_cast<size_t>(i)] * width, width,
+                               out + i * width);
+               });
+}
+
+void scatter_add_rows(const Real* rows, std::span<const Id> index, int64_t width, Real* table) {
+  // Cut by columns: whatever the threads, a row of the table is added to in the same order.
+  int64_t grain = std::max<int64_t>(64, (1 << 15) / (static_cast<int64_t>(index.size()) + 1));
+  parallel_for(width, grain, [&](int64_t begin, int64_t end) {
+    for (size_t i = 0; i < index.size(); ++i)
+      kernels::add_scaled(1, rows + static_cast<int64_t>(i) * width + begin,
+                          table + index[i] * width + begin, end - begin);
+  });
+}
+
+namespace {
+
+Variable take(const char* op, const Variable& table, std::vector<Id> index, const Shape& shape) {
+  Tensor out(shape);
+  const int64_t width = table.size(1);
+  gather_rows(table.value().data(), index, width, out.data());
+  return GraphBuilder(op, {table})
+      .result(out, [index = std::move(index), width](OutputGradients g, GradientSink& into) {
+        scatter_add_rows(g[0].data(), index, width, into.accumulated(0).data());
+      });
+}
+
+/// The ids that occur, each once and in rising order.
+std::vector<Id> distinct(const std::vector<Id>& ids) {
+  std::vector<Id> out = ids;
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace
+
+Variable gather(std::shared_ptr<const Gathered> rows, const Shape& shape) {
+  if (rows->table.rank() != 2 || shape.columns() != rows->table.size(1) ||
+      shape.rows() != static_cast<int64_t>(rows->index.size()))
+    fail("[gather] {} rows of {} are not {}", rows->index.size(), rows->table.shape().text(),
+         shape.text());
+  for (Id row : rows->index)
+    if (row < 0 || row >= rows->table.size(0))
+      fail("[gather] row {} is outside the table {}", row, rows->table.shape().text());
+  Variable out = take("gather", rows->table, rows->index, shape);
+  out.gathered_ = std::move(rows);
+  return out;
+}
 
 Variable embedding(const Variable& weight, const IdMatrix& ids) {
   if (weight.rank() != 2)
     fail("[embedding] the table must be (V, E), not {}", weight.shape().text());
-  int64_t words = weight.size(0), width = weight.size(1);
-  Tensor out({ids.rows, ids.columns, width});
-  for (size_t i = 0; i < ids.values.size(); ++i) {
-    Id id = ids.values[i];
-    if (id < 0 || id >= words)
-      fail("[embedding] id {} at ({}, {}) is outside the table of {} words", id,
+  const int64_t words = weight.size(0), width = weight.size(1);
+  for (size_t i = 0; i < ids.values.size(); ++i)
+    if (ids.values[i] < 0 || ids.values[i] >= words)
+      fail("[embedding] id {} at ({}, {}) is outside the table of {} words", ids.values[i],
            static_cast<int64_t>(i) / ids.columns, static_cast<int64_t>(i) % ids.columns, words);
-    std::copy_n(weight.value().data() + id * width, width,
-                out.data() + static_cast<int64_t>(i) * width);
-  }
-  return GraphBuilder("embedding", {weight})
-      .result(out, [ids, width](OutputGradients g, GradientSink& into) {
-        Tensor& table = into.accumulated(0);
-        for (size_t i = 0; i < ids.values.size(); ++i)
-          kernels::add_scaled(1, g[0].data() + static_cast<int64_t>(i) * width,
-                              table.data() + ids.values[i] * width, width);
-      });
+  const Shape shape{ids.rows, ids.columns, width};
+  // A single step of decoding has no use for it.
+  std::vector<Id> occur = ids.columns > 1 ? distinct(ids.values) : ids.values;
+  if (occur.empty() || 4 * occur.size() > 3 * ids.values.size()) return take("embedding", weight, ids.values, shape);
+  auto rows = std::make_shared<Gathered>();
+  for (Id id : ids.values)
+    rows->index.push_back(
+        static_cast<Id>(std::lower_bound(occur.begin(), occur.end(), id) - occur.begin()));
+  const int64_t count = static_cast<int64_t>(occur.size());
+  rows->table = take("embedding", weight, std::move(occur), {count, width});
+  return gather(std::move(rows), shape);
 }
 
 }  // namespace lookback

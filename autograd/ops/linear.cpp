@@ -168,6 +168,11 @@ const SharedWeight* KeptLayouts::of(const Variable& weight) {
 }
 
 Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
+  if (const auto& rows = x.gathered()) {
+    auto mapped = std::make_shared<Gathered>(*rows);
+    mapped->table = linear(rows->table, weight, bias);
+    return gather(std::move(mapped), with_columns(x.shape(), weight.size(0)));
+  }
   if (KeptLayouts* kept = KeptLayouts::current(); kept && !recording())
     if (const SharedWeight* shared = kept->of(weight)) return linear(x, *shared, bias);
   return linear(x, weight, bias, OwnLayout{weight.value()});

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <utility>
 
 #include "autograd/broadcast.h"
 #include "autograd/node.h"
 #include "autograd/ops.h"
+#include "autograd/ops/gather_rows.h"
 #include "autograd/ops/packing.h"
 #include "core/error.h"
 #include "core/gemm.h"
@@ -24,11 +26,13 @@ struct Trace {
   CellKind kind;
   int64_t units, gates;  // D, and 1, 3 or 4 blocks of it
   Packing packing;
-  Tensor x;           // (P, E)
-  Tensor gate;        // (P, G): activated gates; vanilla: unused
-  Tensor from_state;  // (P, D): GRU's h_n
-  Tensor hidden;      // (B + P, D)
-  Tensor cell;        // (B + P, D), LSTM
+  Tensor x;                    // (P, E); of gathered vectors the table, (U, E)
+  std::vector<Id> row_of{};    // (P), where x is gathered: which row of x stands at each packed row
+  std::vector<Id> place_of{};  // (U): and where that one stands in the whole table
+  Tensor gate;                 // (P, G): activated gates; vanilla: unused
+  Tensor from_state;           // (P, D): GRU's h_n
+  Tensor hidden;               // (B + P, D)
+  Tensor cell;                 // (B + P, D), LSTM
 
   int64_t batch() const { return packing.batch(); }
   int64_t state_row(int64_t step) const { return step < 0 ? 0 : batch() + packing.offset(step); }
@@ -186,15 +190,21 @@ void backward_through_time(const Trace& trace, const Weights& weights, int64_t p
   add_by_place(g[1], packing, packing.running(0), batch, dhidden);
   if (dcell.defined()) add_by_place(g[2], packing, packing.running(0), batch, dcell);
 
-  MatrixView dx_rows = matrix(dx.data(), packing.rows(), width);
-  int64_t inputs = trace.x.size(1);
+  // By row of x: all that reaches a word together, where x is gathered.
+  const bool gathered = !trace.row_of.empty();
+  int64_t inputs = trace.x.size(1), rows = trace.x.size(0);
+  Tensor dgates = gathered ? Tensor::zeros({rows, width}) : dx;
+  if (gathered) scatter_add_rows(dx.data(), trace.row_of, width, dgates.data());
   if (into.wants(kX)) {
-    Tensor packed({packing.rows(), inputs});
-    gemm(dx_rows, matrix(weights.ih.data(), width, inputs),
-         mutable_matrix(packed.data(), packing.rows(), inputs));
-    into.add(kX, packing.unpack(packed.data(), inputs, positions));
+    Tensor of_rows({rows, inputs});
+    gemm(matrix(std::as_const(dgates).data(), rows, width),
+         matrix(weights.ih.data(), width, inputs), mutable_matrix(of_rows.data(), rows, inputs));
+    if (gathered)
+      scatter_add_rows(of_rows.data(), trace.place_of, inputs, into.accumulated(kX).data());
+    else
+      into.add(kX, packing.unpack(of_rows.data(), inputs, positions));
   }
-  into.add_product(kWeightIh, dx, trace.x);
+  into.add_product(kWeightIh, dgates, trace.x);
   if (into.wants(kWeightHh)) into.add_product(kWeightHh, dh, trace.before());
   if (into.wants(kBiasIh))
     add_column_sums(dx.data(), packing.rows(), width, into.accumulated(kBiasIh).data());
@@ -238,6 +248,40 @@ Tensor states_from(const Variable& start, const Packing& packing, int64_t units)
   return out;
 }
 
+/// Takes what occurs at real positions, in the order of the steps: what stands in the padding alone is
+/// never read.
+void take_words(const Gathered& words, int64_t positions, Trace& trace) {
+  const Packing& packing = trace.packing;
+  std::vector<Id> place(static_cast<size_t>(words.table.size(0)), -1);
+  for (int64_t t = 0; t < packing.steps(); ++t)
+    for (int64_t i = 0; i < packing.running(t); ++i) {
+      Id word =
+          words
+              .index[static_cast<size_t>(packing.sentence(i) * positions + packing.position(i, t))];
+      Id& row = place[static_cast<size_t>(word)];
+      if (row < 0) {
+        row = static_cast<Id>(trace.place_of.size());
+        trace.place_of.push_back(word);
+      }
+      trace.row_of.push_back(row);
+    }
+  const int64_t width = words.table.size(1);
+  trace.x = Tensor({static_cast<int64_t>(trace.place_of.size()), width});
+  gather_rows(words.table.value().data(), trace.place_of, width, trace.x.data());
+}
+
+/// The input's share of the gates of all steps, (P, G).
+Tensor input_gates(const SequenceInput& in, const Trace& trace, int64_t width) {
+  Tensor rows({trace.x.size(0), width});
+  gemm(matrix(trace.x.data(), trace.x.size(0), trace.x.size(1)),
+       transposed(matrix(in.weight_ih.value().data(), width, trace.x.size(1))),
+       mutable_matrix(rows.data(), trace.x.size(0), width), {.bias = in.bias_ih.value().data()});
+  if (trace.row_of.empty()) return rows;
+  Tensor out({trace.packing.rows(), width});
+  gather_rows(std::as_const(rows).data(), trace.row_of, width, out.data());
+  return out;
+}
+
 }  // namespace
 
 SequenceOutput recurrent_sequence(const SequenceInput& in) {
@@ -245,22 +289,24 @@ SequenceOutput recurrent_sequence(const SequenceInput& in) {
   check(in, units, width);
   bool lstm = in.cell == CellKind::kLstm;
   Packing packing(in.lengths, in.reverse);
+  // Word vectors that repeat are multiplied once a word. (Without any token there is nothing to take.)
+  const Gathered* words = packing.rows() > 0 ? in.x.gathered().get() : nullptr;
+  int64_t positions = in.x.size(1);
   Trace trace{.kind = in.cell,
               .units = units,
               .gates = gates,
               .packing = packing,
-              .x = packing.pack(in.x.value()),
+              .x = words ? Tensor() : packing.pack(in.x.value()),
               .gate = {},
               .from_state = in.cell == CellKind::kGru ? Tensor({packing.rows(), units}) : Tensor(),
               .hidden = states_from(in.hidden, packing, units),
               .cell = lstm ? states_from(in.cell_state, packing, units) : Tensor()};
 
+  if (words) take_words(*words, positions, trace);
+
   // All input products at once; then each step adds its recurrent product. Activated gates
   // overwrite them.
-  Tensor gx({packing.rows(), width}), gh({packing.running(0), width});
-  gemm(matrix(trace.x.data(), packing.rows(), in.x.size(2)),
-       transposed(matrix(in.weight_ih.value().data(), width, in.x.size(2))),
-       mutable_matrix(gx.data(), packing.rows(), width), {.bias = in.bias_ih.value().data()});
+  Tensor gx = input_gates(in, trace, width), gh({packing.running(0), width});
   PackedMatrix weight_hh(transposed(matrix(in.weight_hh.value().data(), width, units)));
   for (int64_t t = 0; t < packing.steps(); ++t) {
     int64_t running = packing.running(t);
@@ -271,12 +317,12 @@ SequenceOutput recurrent_sequence(const SequenceInput& in) {
   }
   if (in.cell != CellKind::kRnn) trace.gate = gx;
 
-  int64_t positions = in.x.size(1);
   // The states after the steps follow the B initial ones.
   const Real* after = trace.hidden.data() + packing.batch() * units;
   std::vector<Tensor> results{packing.unpack(after, units, positions), trace.last(trace.hidden)};
   if (lstm) results.push_back(trace.last(trace.cell));
-  std::vector<Variable> inputs{in.x, in.weight_ih, in.weight_hh, in.bias_ih, in.bias_hh, in.hidden};
+  std::vector<Variable> inputs{
+      words ? words->table : in.x, in.weight_ih, in.weight_hh, in.bias_ih, in.bias_hh, in.hidden};
   if (lstm) inputs.push_back(in.cell_state);
   Weights weights{in.weight_ih.value(), in.weight_hh.value()};
   std::vector<Variable> out =

@@ -40,15 +40,17 @@ class Attending(nn.Module):
     logits_t = W_o [s_t; c_t] + b_o.
 
     The batch of the benchmark has no padding, so no mask is applied. With `form` hoisted, the
-    embedding's share of the gates is one product for all steps, and the gates are written out; with
-    cell, each step calls nn.GRUCell or nn.LSTMCell.
+    embedding's share of the gates is one product for all steps (with `words` once, for every word of
+    the vocabulary, looked up then), and the gates are written out; with cell, each step calls
+    nn.GRUCell or nn.LSTMCell.
     """
 
-    def __init__(self, case, form):
+    def __init__(self, case, form, words):
         super().__init__()
         E, D = case.embedding, case.hidden
         lstm = case.cell == "lstm"
         self.form, self.lstm, self.sizes = form, lstm, (E, D)
+        self.words_once = words == "once"
         self.source_embedding = nn.Embedding(case.words, E)
         self.encoder = (nn.LSTM if lstm else nn.GRU)(E, D)
         self.target_embedding = nn.Embedding(case.words, E)
@@ -64,17 +66,20 @@ class Attending(nn.Module):
         encoded, last = self.encoder(self.source_embedding(source))
         memory = encoded.transpose(0, 1).contiguous()  # (B, S, D)
         keys = self.key(memory)
-        embedded = self.target_embedding(target)  # (T, B, E)
         state = tuple(part[0] for part in last) if self.lstm else last[0]
         if self.form == "cell":
-            inputs = embedded.unbind(0)
+            inputs = self.target_embedding(target).unbind(0)  # (B, E) each
             step = self.cell_step
         else:
             of_word, of_context = self.cell.weight_ih.split(self.sizes, dim=1)
             bias = self.cell.bias_ih
             if self.lstm:  # both biases are added to the same sum
                 bias = bias + self.cell.bias_hh
-            inputs = F.linear(embedded, of_word, bias).unbind(0)
+            if self.words_once:
+                table = F.linear(self.target_embedding.weight, of_word, bias)  # (V, gates)
+                inputs = F.embedding(target, table).unbind(0)
+            else:
+                inputs = F.linear(self.target_embedding(target), of_word, bias).unbind(0)
             step = self.hoisted_step(of_context)
         states, contexts = [], []
         for word in inputs:
@@ -119,8 +124,8 @@ class Attending(nn.Module):
 class Bahdanau(Attending):
     """a_tj = softmax_j v^T tanh(W_s s_(t-1) + W_h h_j); c_t = sum_j a_tj h_j."""
 
-    def __init__(self, case, form):
-        super().__init__(case, form)
+    def __init__(self, case, form, words):
+        super().__init__(case, form, words)
         D = case.hidden
         self.query = nn.Linear(D, D, bias=False)
         self.v = nn.Parameter(torch.empty(D).uniform_(-1, 1) / D**0.5)
@@ -145,4 +150,5 @@ def build(case, options):
     """The model: module(source (S, B), target input (T, B)) -> logits (T * B, V)."""
     if case.attention == "none":
         return Fixed(case, options.context)
-    return {"bahdanau": Bahdanau, "luong": Luong}[case.attention](case, options.decoder)
+    return {"bahdanau": Bahdanau, "luong": Luong}[case.attention](
+        case, options.decoder, options.words)

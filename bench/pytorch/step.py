@@ -122,6 +122,9 @@ def parse_arguments():
     parser.add_argument("--case", choices=sorted(CASES), required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--words", choices=["once", "each"], default="once",
+                        help="attention in the loop, gates written out: a word vector's share of the "
+                        "gates once for each word of the vocabulary, or at every position")
     parser.add_argument("--context", choices=["once", "joint"], default="once",
                         help="fixed context: its share of the logits once a sentence, or at every "
                              "position")

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/kernels/vector.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/softmax.cpp"
 #include <hwy/foreach_target.h>
@@ -151,6 +153,11 @@ Real largest(const Real* x, int64_t count) {
 
 Real exp_sum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(ExpSum)(x, scale, shift, y, count);
+}
+
+void scaled_softmax(Real scale, Real* x, int64_t count) {
+  Real sum = exp_sum(x, scale, scale * largest(x, count), x, count);
+  multiply(1 / sum, x, count);
 }
 
 }  // namespace kernels

@@ -10,6 +10,9 @@ namespace lookback::kernels {
 /// exactly 0 and the score is not read. A row that allows nothing gives zeros.
 void softmax(const Real* x, const uint8_t* allowed, Real* y, int64_t count);
 
+/// softmax(scale x) in place, of `count` scores of one row, at least one; scale above 0.
+void scaled_softmax(Real scale, Real* x, int64_t count);
+
 /// log sum_j e^(x_j), stable for scores of any size.
 Real log_sum_exp(const Real* x, int64_t count);
 

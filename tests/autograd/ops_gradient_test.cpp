@@ -186,6 +186,28 @@ TEST(OpGradient, embedding) {
   expect_gradients([&](const Inputs& in) { return embedding(in[0], ids); }, {r({5, 3})});
 }
 
+/// 20 rows of a table of 4, row 2 not among them.
+std::vector<Id> repeats() {
+  std::vector<Id> index;
+  for (Id i = 0; i < 20; ++i) index.push_back(i % 7 == 0 ? 3 : i % 2);
+  return index;
+}
+
+Variable gathered(const Variable& table, const Shape& shape) {
+  return gather(std::make_shared<Gathered>(Gathered{table, repeats()}), shape);
+}
+
+TEST(OpGradient, gather) {
+  expect_gradients([](const Inputs& in) { return gathered(in[0], {4, 5, 3}); }, {r({4, 3})});
+  // A linear map of it, and one of that, are worked out row by row of the table.
+  expect_gradients(
+      [](const Inputs& in) {
+        Variable x = gathered(in[0], {4, 5, 3});
+        return linear(linear(x, in[1], in[2]), in[3]) + x;
+      },
+      {r({4, 3}), r({5, 3}, 2), r({5}, 3), r({3, 5}, 4)});
+}
+
 TEST(OpGradient, dropout) {
   RandomKey key{.seed = 3, .purpose = purpose("test")};
   expect_gradients([&](const Inputs& in) { return dropout(in[0], 0.4, key); }, {r({6, 5})});
@@ -255,15 +277,20 @@ TEST(OpGradient, lstm_gates) {
 TEST(OpGradient, recurrent_sequence) {
   const int64_t B = 4, S = 5, E = 3, D = 5;
   for (CellKind kind : {CellKind::kRnn, CellKind::kGru, CellKind::kLstm})
-    for (bool reverse : {false, true})
+    for (auto [reverse, words] :
+         {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
       for (Lengths lengths : {Lengths{3, 5, 0, 1}, Lengths{5, 5, 5, 5}}) {
         int64_t G = D * (kind == CellKind::kLstm ? 4 : kind == CellKind::kGru ? 3 : 1);
-        std::vector<Tensor> inputs{r({B, S, E}), r({G, E}, 2), r({G, D}, 3),
-                                   r({G}, 4),    r({G}, 5),    r({B, D}, 6)};
+        std::vector<Tensor> inputs{words ? r({4, E}) : r({B, S, E}),
+                                   r({G, E}, 2),
+                                   r({G, D}, 3),
+                                   r({G}, 4),
+                                   r({G}, 5),
+                                   r({B, D}, 6)};
         if (kind == CellKind::kLstm) inputs.push_back(r({B, D}, 7));
-        auto run = [&](const Inputs& in) {
+        auto run = [&, words = words, reverse = reverse](const Inputs& in) {
           SequenceInput s{.cell = kind,
-                          .x = in[0],
+                          .x = words ? gathered(in[0], {B, S, E}) : in[0],
                           .weight_ih = in[1],
                           .weight_hh = in[2],
                           .bias_ih = in[3],
@@ -274,8 +301,8 @@ TEST(OpGradient, recurrent_sequence) {
                           .reverse = reverse};
           return recurrent_sequence(s);
         };
-        SCOPED_TRACE(::testing::Message()
-                     << "cell " << static_cast<int>(kind) << " reverse " << reverse);
+        SCOPED_TRACE(::testing::Message() << "cell " << static_cast<int>(kind) << " reverse "
+                                          << reverse << " words " << words);
         expect_gradients(
             [&](const Inputs& in) -> std::vector<Variable> {
               SequenceOutput out = run(in);

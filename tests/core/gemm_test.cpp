@@ -86,32 +86,43 @@ TEST(Gemm, EqualsAPlainLoopWhereItIsCutIntoBlocks) {
       }
 }
 
-TEST(Gemm, TakesTheUpperLeftPartOfAPackedMatrix) {
-  const int64_t depth = 700, width = 50;
+TEST(Gemm, TakesPartsOfAPackedMatrix) {
+  const int64_t depth = 700, width = 70;
   for (bool transposed_storage : {false, true}) {
     StoredMatrix b(depth, width, transposed_storage, 1, 2);
     PackedMatrix packed(b.view);
-    for (int64_t m : {1, 13})
-      for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{520}, depth})
-        for (int64_t n : {int64_t{1}, int64_t{16}, int64_t{35}, width}) {
-          SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
-          StoredMatrix a(m, k, false, 0, 1);
-          Tensor c({m, n});
-          gemm(a.view, packed.first(k, n), mutable_matrix(c.data(), m, n));
-          for (int64_t i = 0; i < m; ++i)
-            for (int64_t j = 0; j < n; ++j) {
-              double sum = 0;
-              for (int64_t l = 0; l < k; ++l) sum += a.at(i, l) * b.at(l, j);
-              ASSERT_NEAR(c.at({i, j}), sum, 1e-4) << "element " << i << ", " << j;
+    for (int64_t row : {0, 3})
+      for (int64_t column : {0, 32})
+        for (int64_t m : {1, 13})
+          for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{520}, depth - row})
+            for (int64_t n : {int64_t{1}, int64_t{16}, int64_t{35}, width - column}) {
+              SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k << " from row "
+                                                << row << ", column " << column);
+              StoredMatrix a(m, k, false, 0, 1);
+              Tensor c({m, n});
+              // A part of a part is counted from its own beginning.
+              PackedMatrix part =
+                  packed.part(row, column, depth - row, width - column).part(0, 0, k, n);
+              gemm(a.view, part, mutable_matrix(c.data(), m, n));
+              for (int64_t i = 0; i < m; ++i)
+                for (int64_t j = 0; j < n; ++j) {
+                  double sum = 0;
+                  for (int64_t l = 0; l < k; ++l) sum += a.at(i, l) * b.at(row + l, column + j);
+                  ASSERT_NEAR(c.at({i, j}), sum, 1e-4) << "element " << i << ", " << j;
+                }
             }
-        }
   }
-  Tensor b = random_tensor({3, 4}, 1);
-  PackedMatrix packed(matrix(b.data(), 3, 4));
-  EXPECT_EQ(error_text([&] { packed.first(4, 4); }),
-            "[matmul] a packed matrix of 3 x 4 has no part of 4 x 4");
-  EXPECT_EQ(error_text([&] { packed.first(3, 5); }),
-            "[matmul] a packed matrix of 3 x 4 has no part of 3 x 5");
+  const Tensor b = random_tensor({3, 40}, 1);
+  PackedMatrix packed(matrix(b.data(), 3, 40));
+  auto refusal = [&](int64_t row, int64_t column, int64_t rows, int64_t columns) {
+    return error_text([&] { packed.part(row, column, rows, columns); });
+  };
+  EXPECT_EQ(refusal(0, 0, 4, 40),
+            "[matmul] a packed matrix of 3 x 40 has no part of 4 x 40 from row 0, column 0");
+  EXPECT_EQ(refusal(1, 0, 2, 41),
+            "[matmul] a packed matrix of 3 x 40 has no part of 2 x 41 from row 1, column 0");
+  EXPECT_EQ(refusal(0, 8, 3, 16),
+            "[matmul] a packed matrix of 3 x 40 has no part of 3 x 16 from row 0, column 8");
 }
 
 TEST(Gemm, AnEmptyResultIsNoError) {

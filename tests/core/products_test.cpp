@@ -78,11 +78,12 @@ void expect_rounded_products(Products numbers, int64_t m, int64_t n, int64_t k) 
   gemm(matrix(left.data(), m, k), PackedMatrix(matrix(right.data(), k, n)), out,
        {.accumulate = true});
   expect(c, false, 2);
-  // Of a larger packed matrix the upper left part.
-  Tensor larger({k + 2, n + 3});
-  for (int64_t l = 0; l < k; ++l) std::copy_n(right.data() + l * n, n, larger.data() + l * (n + 3));
-  gemm(matrix(left.data(), m, k), PackedMatrix(matrix(larger.data(), k + 2, n + 3)).first(k, n),
-       out);
+  // As a part of a larger packed matrix, from row 2 and column 16 on.
+  Tensor larger = Tensor::full({k + 5, n + 19}, 7);
+  for (int64_t l = 0; l < k; ++l)
+    std::copy_n(right.data() + l * n, n, larger.data() + (l + 2) * (n + 19) + 16);
+  gemm(matrix(left.data(), m, k),
+       PackedMatrix(matrix(larger.data(), k + 5, n + 19)).part(2, 16, k, n), out);
   expect(c, false, 1);
   int64_t half = k / 2;
   std::vector<Rows> rows_a{{left_rows.data(), m, half}, {left_rows.data() + half * m, m, k - half}};

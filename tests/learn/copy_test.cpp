@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitized.h"
 #include "train/trainer.h"
 
 namespace lookback {
@@ -23,6 +24,7 @@ Evaluation learn(const std::string& name, Products products = Products::kFloat) 
 }
 
 TEST(LearnCopy, WithAttentionEveryLengthIsRight) {
+  if (testing::kSanitized) GTEST_SKIP() << "the release build learns it";
   for (const Evaluation::Length& row : learn("copy_bahdanau.yaml").by_length)
     EXPECT_GE(row.measures.sequence_accuracy, 0.98) << row.from << " letters";
 }
@@ -48,9 +50,7 @@ double upper_half(const Evaluation& evaluation) {
 }
 
 TEST(LearnCopy, EveryAttentionAndTheTransformer) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "minutes under the sanitizers, and the release build learns it";
-#endif
+  if (testing::kSanitized) GTEST_SKIP() << "the release build learns it";
   EXPECT_GE(upper_half(learn("copy_luong_dot.yaml")), 0.97);
   EXPECT_GE(upper_half(learn("copy_luong_general.yaml")), 0.97);
   EXPECT_GE(upper_half(learn("copy_luong_concat.yaml")), 0.98);
@@ -59,9 +59,7 @@ TEST(LearnCopy, EveryAttentionAndTheTransformer) {
 }
 
 TEST(LearnCopy, WithProductsInBf16) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "minutes under the sanitizers, and the release build learns it";
-#endif
+  if (testing::kSanitized) GTEST_SKIP() << "the release build learns it";
   // The scores that float products are held to, whether or not this processor has products of bf16.
   Products bf16 = bf16_products() ? Products::kBf16 : Products::kBf16InFloat;
   EXPECT_GE(upper_half(learn("copy_bahdanau.yaml", bf16)), 0.98);

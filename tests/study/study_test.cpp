@@ -31,14 +31,16 @@ model:
 train: {steps: 6, batch: {size: 4}, optimizer: {lr: 1e-2}, validate: {every: 3}, log_every: 1}
 )");
   }
+  StudyPlan study(const std::string& text) {
+    return read_study(Config::from_file(folder.write("study.yaml", text)));
+  }
   StudyPlan plan(const std::string& more = "", int64_t seeds = 2) {
-    return read_study(Config::from_file(folder.write(
-        "study.yaml",
+    return study(
         "name: s\nbase: base.yaml\nvary:\n  model: {fixed: {}, attention: {model.attention.type: "
         "bahdanau}" +
-            more + "}\nseeds: " + std::to_string(seeds) +
-            "\ntest: {lengths: [2, 4, 6], examples: 5, gradient_length: 5, gradient_examples: "
-            "2}\n")));
+        more + "}\nseeds: " + std::to_string(seeds) +
+        "\ntest: {lengths: [2, 4, 6], examples: 5, gradient_length: 5, gradient_examples: "
+        "2}\n");
   }
   StudyResults run(const StudyPlan& plan, const std::string& name, int64_t jobs = 1) {
     return run_study(plan, {.folder = folder.path(name), .jobs = jobs});
@@ -228,23 +230,21 @@ TEST_F(StudyTestRun, AnOlderFormLeavesNothingBesideTheNewOne) {
 }
 
 TEST_F(StudyTestRun, PositionsThatEndAreNamedBeforeTheFirstStep) {
-  StudyPlan p = read_study(Config::from_file(folder.write(
-      "t.yaml",
+  StudyPlan p = study(
       "base: base.yaml\nseeds: 1\ntest: {lengths: [4, 9]}\nvary: {m: {t: {model.encoder: {type: "
       "transformer, width: 8, heads: 2, feed_forward: 8, layers: 1, positions: learned, "
       "max_positions: 6}, model.decoder: {type: transformer, width: 8, heads: 2, feed_forward: 8, "
-      "layers: 1}}}}\n")));
+      "layers: 1}}}}\n");
   std::string refusal = user_error([&] { run(p, "out"); });
   EXPECT_NE(refusal.find("a source of length 9"), std::string::npos) << refusal;
   EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
 }
 
 TEST_F(StudyTestRun, OddLabelsKeepTheirColumnsAndFigures) {
-  StudyPlan p = read_study(Config::from_file(folder.write(
-      "odd.yaml",
+  StudyPlan p = study(
       "base: base.yaml\nseeds: 1\ntest: {lengths: [2, 4], examples: 2}\nshow: {panels: "
       "task}\nvary: {task: {日本: {}, 中国: {data.task.type: reverse}}, m: {'': {}, 'a,\"b': "
-      "{train.steps: 2}}}\n")));
+      "{train.steps: 2}}}\n");
   StudyResults results = run(p, "out");
   StudyReport report = make_report(p, results, folder.path("out"), "");
   write_report(p, results, report, folder.path("out"));
