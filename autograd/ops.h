@@ -124,9 +124,11 @@ Variable log_softmax(const Variable& x);
 Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, double eps);
 
 // --- embedding.cpp
-/// Rows of a table by id: (V, E), ids (B, S) -> (B, S, E). An id outside the table is an error. Where
-/// many ids repeat, the result is gathered from the rows that do occur.
+/// Rows of a table by id: (V, E), ids (B, S) -> (B, S, E). An id outside the table is an error.
 Variable embedding(const Variable& weight, const IdMatrix& ids);
+/// The same; where many ids repeat, gathered from the rows that do occur, for layers that know what to do
+/// with that.
+Variable embedding_by_word(const Variable& weight, const IdMatrix& ids);
 
 /// Row i is row index[i] of `table` (U, E). The same map of all rows need only be worked out for the
 /// table's: linear() and recurrent_sequence() multiply the word vectors of a batch once a word, and not

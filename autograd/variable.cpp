@@ -34,6 +34,7 @@ bool Variable::is_leaf() const {
 
 Tensor& Variable::leaf_value() {
   if (!is_leaf()) fail("[leaf_value] a result of {} is not a leaf", node_->op);
+  gathered_ = nullptr;  // whoever changes the rows changes no table
   return value_;
 }
 

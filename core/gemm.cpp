@@ -21,8 +21,7 @@ struct Sizes {
 };
 
 Sizes check(const MatrixView& a, const MatrixView& b, const MutableMatrix& c) {
-  int64_t m = a.transposed ? a.columns : a.rows, k = a.transposed ? a.rows : a.columns;
-  int64_t k_b = b.transposed ? b.columns : b.rows, n = b.transposed ? b.rows : b.columns;
+  int64_t m = row_count(a), k = column_count(a), k_b = row_count(b), n = column_count(b);
   if (k != k_b)
     fail("[matmul] inner sizes differ: ({}, {}) x ({}, {}); {} must equal {}", m, k, k_b, n, k,
          k_b);
@@ -38,7 +37,7 @@ constexpr int64_t kBlocks = 8;
 
 /// The matrix in panels; undefined where the kernels take it as it lies.
 Tensor panels_of(const MatrixView& b) {
-  int64_t k = b.transposed ? b.columns : b.rows, n = b.transposed ? b.rows : b.columns;
+  int64_t k = row_count(b), n = column_count(b);
   int64_t count = panels_count(k, n);
   if (count == 0) return {};
   Tensor out({count});
@@ -93,7 +92,7 @@ void over_blocks(int64_t m, int64_t n, int64_t k, Body&& body) {
 template <class View, class Multiply>
 void over_product(const View& a, const View& b, const MutableMatrix& c, const GemmOptions& options,
                   Multiply&& multiply) {
-  int64_t k = a.transposed ? a.rows : a.columns;
+  int64_t k = column_count(a);
   over_blocks(c.rows, c.columns, k, [&](bool by_rows, int64_t begin, int64_t count) {
     MutableMatrix out = c;
     GemmOptions local = options;
@@ -112,7 +111,7 @@ void over_product(const View& a, const View& b, const MutableMatrix& c, const Ge
 
 void multiply_floats(const MatrixView& a, const MatrixView& b, Panels panels,
                      const MutableMatrix& c, const GemmOptions& options) {
-  int64_t k = a.transposed ? a.rows : a.columns;
+  int64_t k = column_count(a);
   Tensor own;
   if (!panels.data && c.rows >= c.columns && is_split(c.rows, c.columns, k)) {
     own = panels_of(b);  // every block of rows needs all of B: once is enough
@@ -157,8 +156,8 @@ void multiply(const MatrixView& a, const MatrixView& b, const PackedMatrix* pack
                     options);
 }
 
-/// Whether nothing is multiplied; then C is what there is without: the bias, or zeros.
-bool is_empty(const MutableMatrix& c, int64_t k, const GemmOptions& options) {
+/// Where nothing is multiplied, leaves the bias or zeros in C; says whether that was so.
+bool done_without_product(const MutableMatrix& c, int64_t k, const GemmOptions& options) {
   if (c.rows == 0 || c.columns == 0) return true;
   if (k > 0) return false;
   for (int64_t i = 0; i < c.rows && !options.accumulate; ++i) {
@@ -176,7 +175,7 @@ void run(const MatrixView& a, const MatrixView& b, const PackedMatrix* packed,
   if (options.accumulate && options.bias)
     fail("[matmul] a bias cannot be added while accumulating");
   auto [m, n, k] = check(a, b, c);
-  if (is_empty(c, k, options)) return;
+  if (done_without_product(c, k, options)) return;
   count_flops(m, n, k);
   ProfileProduct timed(flops_of(m, n, k));
   multiply(a, b, packed, c, options);
@@ -185,15 +184,14 @@ void run(const MatrixView& a, const MatrixView& b, const PackedMatrix* packed,
 }  // namespace
 
 PackedMatrix::PackedMatrix(const MatrixView& b)
-    : view_(b), made_for_(products()), depth_(b.transposed ? b.columns : b.rows) {
+    : view_(b), made_for_(products()), depth_(row_count(b)) {
   if (products() != Products::kFloat)
     rounded_ = std::make_shared<const RoundedMatrix>(b, rounded_as());
   if (products() != Products::kBf16) panels_ = panels_of(rounded_ ? rounded_->floats() : b);
 }
 
 PackedMatrix PackedMatrix::part(int64_t row, int64_t column, int64_t rows, int64_t columns) const {
-  int64_t k = view_.transposed ? view_.columns : view_.rows;
-  int64_t n = view_.transposed ? view_.rows : view_.columns;
+  int64_t k = row_count(view_), n = column_count(view_);
   if (row + rows > k || column + columns > n || column % kPanelWidth != 0)
     fail("[matmul] a packed matrix of {} x {} has no part of {} x {} from row {}, column {}", k, n,
          rows, columns, row, column);
@@ -231,7 +229,7 @@ void gemm_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMa
     k += a[i].count;
   }
   const GemmOptions options{.accumulate = accumulate};
-  if (is_empty(c, k, options)) return;
+  if (done_without_product(c, k, options)) return;
   count_flops(c.rows, c.columns, k);
   ProfileProduct timed(flops_of(c.rows, c.columns, k));
   if (products() != Products::kFloat) {

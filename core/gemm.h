@@ -52,7 +52,17 @@ struct GemmOptions {
       nullptr;  ///< one value a column, added to each row; not together with accumulate
 };
 
-/// Rows [begin, begin + count) of what a matrix stands for: a MatrixView, or one of other numbers.
+/// Of what a matrix stands for, a MatrixView or one of other numbers: rows and columns.
+template <class View>
+int64_t row_count(const View& m) {
+  return m.transposed ? m.columns : m.rows;
+}
+template <class View>
+int64_t column_count(const View& m) {
+  return m.transposed ? m.rows : m.columns;
+}
+
+/// Rows [begin, begin + count) of what it stands for, and columns.
 template <class View>
 View row_block(View a, int64_t begin, int64_t count) {
   if (a.transposed) {
@@ -104,9 +114,7 @@ class PackedMatrix {
   const RoundedMatrix* rounded() const { return rounded_.get(); }
   template <class View>
   View part_of(const View& whole) const {
-    int64_t k = view_.transposed ? view_.columns : view_.rows;
-    int64_t n = view_.transposed ? view_.rows : view_.columns;
-    return row_block(column_block(whole, column_, n), row_, k);
+    return row_block(column_block(whole, column_, column_count(view_)), row_, row_count(view_));
   }
   Panels panels() const;
 

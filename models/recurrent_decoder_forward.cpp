@@ -80,7 +80,7 @@ Variable RecurrentDecoder::attend_and_feed(const Variable& embedded, const Memor
 
 std::optional<LinearLogits> RecurrentDecoder::output(const IdMatrix& inputs, const Lengths& lengths,
                                                      const Memory& memory, const Pass& pass) const {
-  Variable embedded = drop(embedding_(inputs), dropout(), pass, "decoder.embedding");
+  Variable embedded = drop(embedding_.by_word(inputs), dropout(), pass, "decoder.embedding");
   auto dropped = [&](const Variable& features) {
     return drop(features, dropout(), pass, "decoder.output");
   };

@@ -25,7 +25,7 @@ class RecurrentEncoder final : public Encoder {
   };
   RecurrentEncoder(const Options& options, int64_t words);
 
-  Variable embed(const IdMatrix& source) const override { return embedding_(source); }
+  Variable embed(const IdMatrix& source) const override { return embedding_.by_word(source); }
   Memory encode(const Variable& vectors, const Lengths& lengths, const Pass& pass) const override;
   Variable word_vectors() const override { return embedding_.weight(); }
   static MemoryShape memory_shape(const Options& options);

@@ -19,7 +19,7 @@ Attention::Keys AdditiveAttention::share(const Keys& keys) const {
 }
 
 Attended AdditiveAttention::attend_all(const Variable& queries, const Keys& keys) const {
-  const auto* laid = static_cast<const Laid*>(keys.shared.get());
+  const auto* laid = dynamic_cast<const Laid*>(keys.shared.get());
   Variable projected = laid ? linear(queries, laid->query) : linear(queries, query_weight());
   return additive_attention(projected, keys.projected, v_, keys.values, keys.mask,
                             laid ? laid->exponentials : KeyExponentials());

@@ -22,4 +22,13 @@ Variable Embedding::operator()(const IdMatrix& ids) const {
   return factor_ == 1 ? rows : scale(rows, factor_);
 }
 
+Variable Embedding::by_word(const IdMatrix& ids) const {
+  Variable rows = embedding_by_word(weight_, ids);
+  if (factor_ == 1) return rows;
+  if (!rows.gathered()) return scale(rows, factor_);
+  auto scaled = std::make_shared<Gathered>(*rows.gathered());
+  scaled->table = scale(scaled->table, factor_);
+  return gather(std::move(scaled), rows.shape());
+}
+
 }  // namespace lookback

@@ -20,6 +20,8 @@ class Embedding : public Module {
   explicit Embedding(const Options& options, const Variable& tied = {});
 
   Variable operator()(const IdMatrix& ids) const;
+  /// The same for layers that multiply a word that stands in many places once (Gathered).
+  Variable by_word(const IdMatrix& ids) const;
   const Variable& weight() const { return weight_; }
   int64_t words() const { return weight_.size(0); }
   int64_t size() const { return weight_.size(1); }

@@ -60,20 +60,36 @@ class GatedCell::ProjectedSteps final : public Cell::Steps {
       return;
     }
     int64_t known = early.size(-1);
-    early_ = unbind(linear(early, narrow(cell.weight_ih_, 1, 0, known), cell.bias_ih_), 1);
+    Variable of_early = narrow(cell.weight_ih_, 1, 0, known);
+    if (const auto& words = early.gathered())
+      by_word_ = {linear(words->table, of_early, cell.bias_ih_), words->index};
+    else
+      early_ = unbind(linear(early, of_early, cell.bias_ih_), 1);
     of_late_ = SharedWeight(narrow(cell.weight_ih_, 1, known, cell.input() - known));
   }
 
   CellState step(int64_t t, const Variable& late, const CellState& state) const override {
-    Variable from_input = early_.empty()
-                              ? linear(late, of_late_, cell_.bias_ih_)
-                              : linear_add(late, of_late_, early_[static_cast<size_t>(t)]);
+    Variable known = share_of_early(t, late.size(0));
+    Variable from_input = known.defined() ? linear_add(late, of_late_, known)
+                                          : linear(late, of_late_, cell_.bias_ih_);
     return cell_.advance(from_input, linear(state.hidden, of_state_, cell_.bias_hh_), state);
   }
 
  private:
+  /// (B, G); undefined where all of the input is late.
+  Variable share_of_early(int64_t t, int64_t batch) const {
+    if (!by_word_.table.defined())
+      return early_.empty() ? Variable() : early_[static_cast<size_t>(t)];
+    auto rows = std::make_shared<Gathered>(by_word_.table, std::vector<Id>());
+    int64_t steps = static_cast<int64_t>(by_word_.index.size()) / batch;
+    for (int64_t b = 0; b < batch; ++b)
+      rows->index.push_back(by_word_.index[static_cast<size_t>(b * steps + t)]);
+    return gather(std::move(rows), {batch, by_word_.table.size(1)});
+  }
+
   const GatedCell& cell_;
-  std::vector<Variable> early_;
+  std::vector<Variable> early_;  // a step each
+  Gathered by_word_;             // of all places (B, T), where the words repeat
   SharedWeight of_late_, of_state_;
 };
 

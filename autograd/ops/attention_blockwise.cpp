@@ -17,6 +17,7 @@ namespace lookback {
 namespace {
 
 constexpr int64_t kQueries = 128, kKeys = 192;
+static_assert(kKeys % kPanelWidth == 0, "blocks of keys begin where a panel does");
 constexpr Real kNothing = -std::numeric_limits<Real>::infinity();
 
 /// e^(scale x - shift) over the keys of one block that the query may see, 0 at all others; the sum.
@@ -41,18 +42,6 @@ Real block_largest(const AttentionProblem& p, const GroupKeys& group, int64_t t,
     if (group.holes[first + s]) largest = std::max(largest, p.scale * row[s]);
   return largest;
 }
-
-/// A group's keys and values as forward multiplies by them.
-struct ForwardGroup {
-  GroupKeys group;
-  GroupMatrix keys, values;
-
-  ForwardGroup() = default;
-  ForwardGroup(const AttentionProblem& p, int64_t b, int64_t g)
-      : group(p.group_keys(b, g)),
-        keys(group.keys, true, p.T > kQueries),
-        values(group.values, false, p.T > kQueries) {}
-};
 
 std::vector<Random> block_draws(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
                                 int64_t rows) {
@@ -117,11 +106,13 @@ void write_weights(const AttentionProblem& p, const ForwardGroup& of, int64_t b,
     std::fill(weights + r * p.S + block.keys, weights + (r + 1) * p.S, Real{0});
 }
 
+/// Laid out for all blocks of queries, which run side by side: a second copy of keys and values, linear in S,
+/// for some 5% of the time.
 std::vector<ForwardGroup> all_groups(const AttentionProblem& p) {
   std::vector<ForwardGroup> out(static_cast<size_t>(p.B * p.G));
   over_pieces(p.B * p.G, p.grain(1), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      out[static_cast<size_t>(i)] = ForwardGroup(p, i / p.G, i % p.G);
+      out[static_cast<size_t>(i)] = ForwardGroup(p, i / p.G, i % p.G, p.T > kQueries);
   });
   return out;
 }
@@ -163,9 +154,10 @@ struct Backward {
   void take(int64_t sentence, int64_t of_group) {
     b = sentence, kv = of_group;
     group = p.group_keys(b, kv, g.of_context);
-    keys = GroupMatrix(group.keys, false, p.T > kQueries);
-    keys_transposed = GroupMatrix(group.keys, true, p.T > kQueries);
-    values_transposed = GroupMatrix(group.values, true, p.T > kQueries);
+    const bool several = p.T > kQueries && group.finite;
+    keys = GroupMatrix(group.keys, false, several);
+    keys_transposed = GroupMatrix(group.keys, true, several);
+    values_transposed = GroupMatrix(group.values, true, several);
   }
 
   /// sum_s w_s dw_s of a query, w its weights: context . its gradient, for the context is the weighted

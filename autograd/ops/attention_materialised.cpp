@@ -7,8 +7,9 @@
 namespace lookback {
 namespace {
 
-// Queries at a time. Under causality a block's keys end at its last query, so that small blocks
-// leave out more of the future; backward holds the gradient of one block's scores.
+// Queries at a time; backward holds the gradient of one block's scores. Under causality a block's keys end
+// at its last query, so that smaller blocks leave out more of the future; still smaller ones than these lose
+// more by adding into the keys' gradients more often (at T = 1,024).
 constexpr int64_t kCausalRows = 128, kRows = 256;
 
 int64_t block_rows(const AttentionProblem& p) {
@@ -57,17 +58,17 @@ void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& we
   over_pieces(p.B * p.H, p.grain(p.T), [&](int64_t begin, int64_t end) {
     Tensor copy, passing;  // weights that nobody asked to keep
     if (!weights.defined()) passing = Tensor({std::min(block_rows(p), p.T), p.S});
+    ForwardGroup of;
     for (int64_t i = begin; i < end; ++i) {
       int64_t b = i / p.H, h = i % p.H;
-      GroupKeys group = p.group_keys(b, h / p.group());
-      const bool several = p.T > block_rows(p);
-      GroupMatrix keys(group.keys, true, several), values(group.values, false, several);
-      over_blocks(p, group, [&](int64_t t, AttentionProblem::Block block) {
+      if (i == begin || h % p.group() == 0)
+        of = ForwardGroup(p, b, h / p.group(), p.T > block_rows(p));
+      over_blocks(p, of.group, [&](int64_t t, AttentionProblem::Block block) {
         Real* rows = weights.defined() ? weights.data() + (i * p.T + t) * p.S : passing.data();
-        keys.multiply(p.queries(b, h, t, block.rows), 0, {rows, block.rows, block.keys, p.S});
-        for (int64_t r = 0; r < block.rows; ++r) softmax_row(p, group, t + r, rows + r * p.S);
-        values.multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy), 0,
-                        p.context_rows(context, b, h, t, block.rows));
+        of.keys.multiply(p.queries(b, h, t, block.rows), 0, {rows, block.rows, block.keys, p.S});
+        for (int64_t r = 0; r < block.rows; ++r) softmax_row(p, of.group, t + r, rows + r * p.S);
+        of.values.multiply(dropped(p, b, h, t, {rows, block.rows, block.keys, p.S}, copy), 0,
+                           p.context_rows(context, b, h, t, block.rows));
       });
     }
   });
@@ -78,7 +79,8 @@ namespace {
 /// How far apart rows of `length` may stand: one line of the cache more where they would stand a multiple of
 /// 1 KiB apart, for then the product that reads columns finds all of them on the same few places of it.
 int64_t row_apart(int64_t length) {
-  return length % 256 == 0 ? length + 16 : length;
+  constexpr int64_t kApart = 1024 / sizeof(Real), kLine = 64 / sizeof(Real);
+  return length % kApart == 0 ? length + kLine : length;
 }
 
 /// What a group's heads share in backward.
@@ -88,8 +90,8 @@ struct GroupBackward {
 
   GroupBackward(const AttentionProblem& p, int64_t b, int64_t kv, const Tensor& of_context)
       : group(p.group_keys(b, kv, of_context)),
-        keys(group.keys, false, p.T > block_rows(p)),
-        values(group.values, true, p.T > block_rows(p)) {}
+        keys(group.keys, false, p.T > block_rows(p) && group.finite),
+        values(group.values, true, p.T > block_rows(p) && group.finite) {}
 };
 
 /// Backward of one block of queries; `d` has room for its scores' gradient.
@@ -105,7 +107,7 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
     add_transposed_product(used, of_context, {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
   if (!g.query && !g.keys && !g.scores) return;
   // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
-  of.values.multiply(of_context, 0, {d.data, block.rows, block.keys, d.stride});
+  of.values.multiply(of_context, 0, d);
   for (int64_t r = 0; r < block.rows; ++r) {
     Real* row = d.data + r * d.stride;
     int64_t seen = p.seen(group, t + r);
@@ -119,7 +121,7 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
     clear_holes(group, 0, seen, row);
     std::fill(row + seen, row + (g.scores ? p.S : block.keys), Real{0});
   }
-  MatrixView ready{d.data, block.rows, block.keys, d.stride};
+  MatrixView ready{d.data, d.rows, d.columns, d.stride};
   if (g.query)
     of.keys.multiply(ready, 0, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row},
                      true);
@@ -135,8 +137,7 @@ void materialised_backward(const AttentionProblem& p, const Tensor& weights,
   // The heads of a group add into the same keys, one after the other.
   int64_t together = g.groups_together(p), units = p.B * p.G / together;
   over_pieces(units, p.grain(p.T * p.group() * together), [&](int64_t begin, int64_t end) {
-    int64_t rows = std::min(block_rows(p), p.T);
-    Tensor copy, d({rows, row_apart(p.S)});
+    Tensor copy, d({std::min(block_rows(p), p.T), row_apart(p.S)});
     for (int64_t i = begin * together; i < end * together; ++i) {
       int64_t b = i / p.G, kv = i % p.G;
       GroupBackward of(p, b, kv, g.of_context);
@@ -144,8 +145,8 @@ void materialised_backward(const AttentionProblem& p, const Tensor& weights,
         over_blocks(p, of.group, [&](int64_t t, AttentionProblem::Block block) {
           int64_t row = ((b * p.H + h) * p.T + t) * p.S;
           backward_block(p, g, of, b, h, t, block, weights.data() + row,
-                         g.scores ? MutableMatrix{g.scores + row, rows, p.S, p.S}
-                                  : MutableMatrix{d.data(), rows, p.S, row_apart(p.S)},
+                         g.scores ? MutableMatrix{g.scores + row, block.rows, block.keys, p.S}
+                                  : MutableMatrix{d.data(), block.rows, block.keys, row_apart(p.S)},
                          copy);
         });
     }

@@ -114,6 +114,11 @@ void GroupMatrix::multiply(const MatrixView& a, int64_t first, const MutableMatr
   }
 }
 
+ForwardGroup::ForwardGroup(const AttentionProblem& p, int64_t b, int64_t g, bool several)
+    : group(p.group_keys(b, g)),
+      keys(group.keys, true, several && group.finite),
+      values(group.values, false, several && group.finite) {}
+
 void add_transposed_product(const MatrixView& a, const MatrixView& b, const MutableMatrix& c) {
   if (a.rows == 1) {
     for (int64_t s = 0; s < a.columns; ++s)

@@ -110,7 +110,8 @@ void blockwise_backward(const AttentionProblem& p, const Tensor& context, const 
                         const Tensor& weights, const AttentionGradients& g);
 
 /// A group's keys or values, (visible, K), or their transpose, as all blocks of queries multiply by them:
-/// laid out once where there are several.
+/// laid out once where there are several. (Single queries run on vector kernels, which take rows as they
+/// lie.)
 class GroupMatrix {
  public:
   GroupMatrix() = default;
@@ -125,6 +126,15 @@ class GroupMatrix {
   MatrixView rows_{};
   bool transpose_ = false;
   PackedMatrix packed_;
+};
+
+/// A group's keys and values as forward multiplies by them; `several` blocks of queries.
+struct ForwardGroup {
+  GroupKeys group;
+  GroupMatrix keys, values;
+
+  ForwardGroup() = default;
+  ForwardGroup(const AttentionProblem& p, int64_t b, int64_t g, bool several);
 };
 
 /// C += A^T B; a single row of A on vector kernels.

@@ -40,6 +40,16 @@ Variable take(const char* op, const Variable& table, std::vector<Id> index, cons
       });
 }
 
+void check(const Variable& weight, const IdMatrix& ids) {
+  if (weight.rank() != 2)
+    fail("[embedding] the table must be (V, E), not {}", weight.shape().text());
+  for (size_t i = 0; i < ids.values.size(); ++i)
+    if (ids.values[i] < 0 || ids.values[i] >= weight.size(0))
+      fail("[embedding] id {} at ({}, {}) is outside the table of {} words", ids.values[i],
+           static_cast<int64_t>(i) / ids.columns, static_cast<int64_t>(i) % ids.columns,
+           weight.size(0));
+}
+
 /// The ids that occur, each once and in rising order.
 std::vector<Id> distinct(const std::vector<Id>& ids) {
   std::vector<Id> out = ids;
@@ -64,24 +74,26 @@ Variable gather(std::shared_ptr<const Gathered> rows, const Shape& shape) {
 }
 
 Variable embedding(const Variable& weight, const IdMatrix& ids) {
-  if (weight.rank() != 2)
-    fail("[embedding] the table must be (V, E), not {}", weight.shape().text());
-  const int64_t words = weight.size(0), width = weight.size(1);
-  for (size_t i = 0; i < ids.values.size(); ++i)
-    if (ids.values[i] < 0 || ids.values[i] >= words)
-      fail("[embedding] id {} at ({}, {}) is outside the table of {} words", ids.values[i],
-           static_cast<int64_t>(i) / ids.columns, static_cast<int64_t>(i) % ids.columns, words);
-  const Shape shape{ids.rows, ids.columns, width};
-  // A single step of decoding has no use for it.
-  std::vector<Id> occur = ids.columns > 1 ? distinct(ids.values) : ids.values;
-  if (occur.empty() || 4 * occur.size() > 3 * ids.values.size()) return take("embedding", weight, ids.values, shape);
+  check(weight, ids);
+  return take("embedding", weight, ids.values, {ids.rows, ids.columns, weight.size(1)});
+}
+
+Variable embedding_by_word(const Variable& weight, const IdMatrix& ids) {
+  // With more different words than this, copying costs what the products save.
+  constexpr double kMostDifferent = 0.75;
+  if (ids.columns == 1 || ids.values.empty()) return embedding(weight, ids);  // a step of decoding
+  check(weight, ids);
+  std::vector<Id> words = distinct(ids.values);
+  const int64_t count = static_cast<int64_t>(words.size()), width = weight.size(1);
+  if (static_cast<double>(count) > kMostDifferent * static_cast<double>(ids.values.size()))
+    return embedding(weight, ids);
   auto rows = std::make_shared<Gathered>();
+  rows->index.reserve(ids.values.size());
   for (Id id : ids.values)
     rows->index.push_back(
-        static_cast<Id>(std::lower_bound(occur.begin(), occur.end(), id) - occur.begin()));
-  const int64_t count = static_cast<int64_t>(occur.size());
-  rows->table = take("embedding", weight, std::move(occur), {count, width});
-  return gather(std::move(rows), shape);
+        static_cast<Id>(std::lower_bound(words.begin(), words.end(), id) - words.begin()));
+  rows->table = take("embedding", weight, std::move(words), {count, width});
+  return gather(std::move(rows), {ids.rows, ids.columns, width});
 }
 
 }  // namespace lookback

@@ -169,6 +169,7 @@ const SharedWeight* KeptLayouts::of(const Variable& weight) {
 
 Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
   if (const auto& rows = x.gathered()) {
+    check_linear("linear", x, weight);
     auto mapped = std::make_shared<Gathered>(*rows);
     mapped->table = linear(rows->table, weight, bias);
     return gather(std::move(mapped), with_columns(x.shape(), weight.size(0)));

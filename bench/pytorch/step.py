@@ -122,9 +122,10 @@ def parse_arguments():
     parser.add_argument("--case", choices=sorted(CASES), required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--words", choices=["once", "each"], default="once",
+    parser.add_argument("--words", choices=["once", "each"],
                         help="attention in the loop, gates written out: a word vector's share of the "
-                        "gates once for each word of the vocabulary, or at every position")
+                             "gates once for each word of the vocabulary, or at every position "
+                             "(default: whichever was faster here, once for Luong, each for Bahdanau)")
     parser.add_argument("--context", choices=["once", "joint"], default="once",
                         help="fixed context: its share of the logits once a sentence, or at every "
                              "position")
@@ -141,6 +142,8 @@ def parse_arguments():
     parser.add_argument("--no-foreach", action="store_true", help="Adam one tensor at a time")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     options = parser.parse_args()
+    if options.words is None:
+        options.words = "once" if options.case == "lstm_luong" else "each"
     if min(options.threads, options.steps, options.causal_blocks) < 1:
         parser.error("--threads, --steps and --causal-blocks must be at least 1")
     if options.batch_first and options.layers != "torch":

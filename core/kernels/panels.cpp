@@ -40,8 +40,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kLanes = 8, kWidth = kPanelWidth;
-constexpr int64_t kAhead = 48;   // rows of a panel that the prefetch runs ahead
-constexpr int64_t kShort = 96;   // rows for which asking for more than that costs what it saves
+constexpr int64_t kAhead = 48;  // rows of a panel that the prefetch runs ahead
+constexpr int64_t kShort =
+    96;  // up to so many, asking for C and the next panel costs what it saves
 constexpr int64_t kTallest = 6;  // rows of a tile: 12 of 16 registers hold its sums
 
 // Vectors of eight on every target, so that all share one layout.

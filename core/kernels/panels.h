@@ -5,8 +5,9 @@
 /// Products of our own, for processors on which oneDNN has no kernel for packed weights (AVX2
 /// without AVX-512; docs/performance.md has the figures). As in Goto and van de Geijn (2008),
 /// "Anatomy of high-performance matrix multiplication": the right operand is laid out in panels of 16
-/// columns (the last one filled up with zeros), row after row, so that the innermost loop reads memory in order whatever the operand's
-/// stride was; six rows by sixteen columns of the result stay in registers.
+/// columns (the last one filled up with zeros), row after row, so that the innermost loop reads memory
+/// in order whatever the operand's stride was; six rows by sixteen columns of the result stay in
+/// registers.
 namespace lookback::panels {
 
 /// Whether the panels are the faster way on this processor.

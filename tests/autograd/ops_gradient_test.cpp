@@ -180,6 +180,12 @@ TEST(OpGradient, log_softmax) {
                    {random_tensor({3, 9}, 1, -3, 3)});
 }
 
+TEST(OpGradient, embedding_by_word) {
+  IdMatrix ids(2, 4, 0);
+  ids.values = {1, 4, 1, 0, 1, 4, 4, 1};
+  expect_gradients([&](const Inputs& in) { return embedding_by_word(in[0], ids); }, {r({5, 3})});
+}
+
 TEST(OpGradient, embedding) {
   IdMatrix ids(2, 3, 0);
   ids.values = {1, 4, 1, 0, 1, 3};

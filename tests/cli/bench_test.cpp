@@ -74,7 +74,8 @@ TEST_F(BenchTest, MeasuresHowAStepGrows) {
                                                      {1, 2}}));
   // Products are of as many rows as there are sentences, but those of word vectors: of as many as there
   // are different words.
-  EXPECT_NEAR(json["axes"][0]["counted"].get<double>(), 0.95, 0.05);
+  EXPECT_GT(json["axes"][0]["counted"].get<double>(), 0.9);
+  EXPECT_LT(json["axes"][0]["counted"].get<double>(), 1);
   EXPECT_NE(read("page.html").find("Exponents"), std::string::npos);
 }
 

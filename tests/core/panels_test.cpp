@@ -93,6 +93,30 @@ TEST(Panels, PanelsEqualAPlainLoop) {
   }
 }
 
+TEST(Panels, OfALargerLayoutTakeOnlyWhatIsAskedFor) {
+  const int64_t depth = 700, width = 60, m = 13;
+  for (int64_t row : {0, 3})
+    for (int64_t k : {1, 40, 600})
+      for (int64_t n : {5, 16, 37}) {
+        // NaN everywhere but in the part: rows [row, row + k), columns [16, 16 + n).
+        Tensor whole = Tensor::full({depth, width}, std::numeric_limits<Real>::quiet_NaN());
+        StoredMatrix a(m, k, false, 0, 1), b(k, n, false, 0, 2);
+        for (int64_t l = 0; l < k; ++l)
+          for (int64_t j = 0; j < n; ++j)
+            whole.data()[(row + l) * width + 16 + j] = static_cast<Real>(b.at(l, j));
+        Tensor panels({panels::packed_count(depth, width)}), c({m, n});
+        panels::pack(matrix(std::as_const(whole).data(), depth, width), 0, width, panels.data());
+        panels::multiply(a.view, Panels{panels.data() + 16 * depth + row * kPanelWidth, depth},
+                         mutable_matrix(c.data(), m, n), {});
+        for (int64_t i = 0; i < m; ++i)
+          for (int64_t j = 0; j < n; ++j) {
+            double sum = 0;
+            for (int64_t l = 0; l < k; ++l) sum += a.at(i, l) * b.at(l, j);
+            ASSERT_NEAR(c.at({i, j}), sum, 1e-4) << row << " " << k << " " << n;
+          }
+      }
+}
+
 TEST(Panels, PanelsLaidOutBeforeGiveTheSameBits) {
   for (const Case& p : cases()) {
     Product product(p);
