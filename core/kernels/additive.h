@@ -29,7 +29,8 @@ void additive_scores_backward(const AdditiveBackward& a);
 
 /// The same two where query and keys hold e^(2q) and e^(2k), each finite and above 0:
 ///     tanh(q + k) = 1 - 2 / (1 + e^(2q) e^(2k))
-/// Half a division is all that is left of each tanh. (Its error is 2e-7 of 1, not of tanh itself; its slope, 1 - tanh^2, likewise.)
+/// Half a division is all that is left of each tanh. (Its error is 2e-7 of 1, not of tanh itself; that of
+/// its slope, 1 - tanh^2, likewise.)
 void additive_scores_by_exponentials(const Real* query, const Real* keys, const Real* v,
                                      const uint8_t* allowed, int64_t length, int64_t units,
                                      Real* scores);
