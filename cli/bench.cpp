@@ -68,8 +68,9 @@ struct Asked {
            "weights, to exactly the target length, on one thread and on all");
     a.whole("--sentences", sentences, between(1, 1e6),
             format("Sentences to translate (default {})", translation.sentences));
-    a.whole("--beam", beam, between(2, decode_ranges::kHypotheses.high),
-            format("Hypotheses that the beam search keeps (default {})", translation.beam));
+    a.whole(
+        "--beam", beam, between(2, decode_ranges::kHypotheses.high),
+        format("Hypotheses that the beam search keeps, at least 2 (default {})", translation.beam));
     a.whole("--rounds", rounds, between(1, 1e4),
             format("Timed translations of all sentences (default {})", translation.rounds));
     a.flag("--scaling", scaling,
