@@ -81,9 +81,10 @@ Training::Training(const Recipe& recipe, const TrainRun& run)
   out_.model->initialize(recipe_.seed);
   parameters_ = out_.model->parameters();
   optimizer_ = options_.optimizer.make(parameters_);
-  products_ = run_.products ? *run_.products : options_.products();
   schedule_ = options_.schedule(total_steps_);
   if (!run.folder.empty()) open_folder();
+  // Only now, for it may warn, and log.txt is to say so.
+  products_ = run_.products ? *run_.products : options_.products();
 }
 
 void Training::open_folder() {

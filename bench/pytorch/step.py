@@ -132,16 +132,24 @@ def parse_arguments():
     parser.add_argument("--decoder", choices=["hoisted", "cell"], default="hoisted",
                         help="attention in the loop: own gates with hoisted input product, or "
                              "nn.GRUCell and nn.LSTMCell")
-    parser.add_argument("--layers", choices=["own", "torch"], default="torch",
-                        help="Transformer: layers written out, or PyTorch's")
+    parser.add_argument("--layers", choices=["own", "torch"],
+                        help="Transformer: layers written out (default for transformer_long), or "
+                             "PyTorch's (default otherwise)")
     parser.add_argument("--batch-first", action="store_true",
                         help="Transformer with --layers torch: (B, T, D) instead of (T, B, D)")
-    parser.add_argument("--causal-blocks", type=int, default=1,
+    parser.add_argument("--causal-blocks", type=int,
                         help="Transformer with --layers own: causal attention in so many blocks of "
-                             "queries, without the keys that come later")
+                             "queries, without the keys that come later (default: 4 for "
+                             "transformer_long, else 1)")
     parser.add_argument("--no-foreach", action="store_true", help="Adam one tensor at a time")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     options = parser.parse_args()
+    # Whatever was faster here, where both were measured.
+    long = options.case == "transformer_long"
+    if options.layers is None:
+        options.layers = "own" if long else "torch"
+    if options.causal_blocks is None:
+        options.causal_blocks = 4 if long and options.layers == "own" else 1
     if options.words is None:
         options.words = "once" if options.case == "lstm_luong" else "each"
     if min(options.threads, options.steps, options.causal_blocks) < 1:

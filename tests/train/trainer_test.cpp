@@ -311,9 +311,15 @@ TEST(Trainer, bf16_without_a_processor_for_it_warns_once_and_is_float) {
   if (bf16_products()) GTEST_SKIP() << "this processor has products of bf16 numbers";
   auto bits = [](const std::string& precision) {
     Recipe recipe = tiny_recipe({"train.steps=5", "train.precision=" + precision});
+    TextFolder folder;
     ::testing::internal::CaptureStderr();
-    TrainResult out = train(recipe, {});
+    TrainRun run;
+    run.folder = folder.path("run");
+    TrainResult out = train(recipe, run);
     std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("precision") != std::string::npos,
+              read_file(folder.path("run/log.txt")).find("precision") != std::string::npos)
+        << said;
     return std::pair(out.model->parameters()[0].variable.value().clone(), said);
   };
   auto [floats, nothing] = bits("f32");
