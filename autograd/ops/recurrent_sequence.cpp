@@ -26,7 +26,7 @@ struct Trace {
   CellKind kind;
   int64_t units, gates;  // D, and 1, 3 or 4 blocks of it
   Packing packing;
-  Tensor x;                    // (P, E); of gathered vectors the table, (U, E)
+  Tensor x;                    // (P, E); of gathered vectors those that occur, (U, E)
   std::vector<Id> row_of{};    // (P), where x is gathered: which row of x stands at each packed row
   std::vector<Id> place_of{};  // (U): and where that one stands in the whole table
   Tensor gate;                 // (P, G): activated gates; vanilla: unused

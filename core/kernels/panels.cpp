@@ -39,7 +39,7 @@ namespace lookback::panels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kLanes = 8, kWidth = kPanelWidth;
+constexpr int64_t kLanes = 8;
 constexpr int64_t kAhead = 48;  // rows of a panel that the prefetch runs ahead
 constexpr int64_t kShort =
     96;  // up to so many, asking for C and the next panel costs what it saves
@@ -81,8 +81,8 @@ HWY_INLINE void Compute(const Tile& t, const float* first, int64_t first_stride,
     for (int64_t p = 0; p < count; ++p) {
       const Vector b0 = hn::Load(d, b), b1 = hn::Load(d, b + kLanes);
       hwy::Prefetch(ahead);
-      b += kWidth;
-      ahead += kWidth;
+      b += kPanelWidth;
+      ahead += kPanelWidth;
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
         const Vector x = hn::Set(d, kAcross ? a[i] : a[i * t.stride_a]);
@@ -95,7 +95,7 @@ HWY_INLINE void Compute(const Tile& t, const float* first, int64_t first_stride,
   // The panel comes from the second cache, or the third where the weights are many: what is read next is
   // asked for early, the first rows for the next tile too.
   const int64_t last = t.k > kShort ? kAhead : 0;
-  pass(t.k - last, b + kAhead * kWidth);
+  pass(t.k - last, b + kAhead * kPanelWidth);
   pass(last, t.next);
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
@@ -107,16 +107,17 @@ HWY_INLINE void Compute(const Tile& t, const float* first, int64_t first_stride,
 /// Columns of C that a panel has and C has not go through a place beside it.
 template <int kRows, bool kAcross>
 void Run(const Tile& t) {
-  if (t.columns == kWidth) {
+  if (t.columns == kPanelWidth) {
     const float* first = t.add ? t.c : t.bias;
     Compute<kRows, kAcross>(t, first, t.add ? t.stride : 0, t.c, t.stride);
     return;
   }
-  float edge[kRows * kWidth] = {};
+  float edge[kRows * kPanelWidth] = {};
   for (int i = 0; i < kRows && (t.add || t.bias); ++i)
-    std::copy_n(t.add ? t.c + i * t.stride : t.bias, t.columns, edge + i * kWidth);
-  Compute<kRows, kAcross>(t, edge, kWidth, edge, kWidth);
-  for (int i = 0; i < kRows; ++i) std::copy_n(edge + i * kWidth, t.columns, t.c + i * t.stride);
+    std::copy_n(t.add ? t.c + i * t.stride : t.bias, t.columns, edge + i * kPanelWidth);
+  Compute<kRows, kAcross>(t, edge, kPanelWidth, edge, kPanelWidth);
+  for (int i = 0; i < kRows; ++i)
+    std::copy_n(edge + i * kPanelWidth, t.columns, t.c + i * t.stride);
 }
 
 using RunTile = void (*)(const Tile&);
@@ -139,7 +140,9 @@ class Tiles {
   int64_t rows(int64_t tile) const { return begin(tile + 1) - begin(tile); }
   /// Where a tile of `depth` begins when all are laid out: a line further each than they are long, or tiles
   /// of a depth of 512 would all fall on the same lines of the first cache.
-  int64_t place(int64_t tile, int64_t depth) const { return begin(tile) * depth + tile * kWidth; }
+  int64_t place(int64_t tile, int64_t depth) const {
+    return begin(tile) * depth + tile * kPanelWidth;
+  }
 
  private:
   int64_t rows_, count_;
@@ -193,35 +196,35 @@ HWY_INLINE void TransposeEight(const float* from, int64_t stride, float* to) {
   for (int column = 0; column < 4; ++column) {
     int odd = column / 2;
     Vector top = four(odd, odd + 2, column % 2), bottom = four(odd + 4, odd + 6, column % 2);
-    hn::Store(hn::ConcatLowerLower(d, bottom, top), d, to + column * kWidth);
-    hn::Store(hn::ConcatUpperUpper(d, bottom, top), d, to + (column + 4) * kWidth);
+    hn::Store(hn::ConcatLowerLower(d, bottom, top), d, to + column * kPanelWidth);
+    hn::Store(hn::ConcatUpperUpper(d, bottom, top), d, to + (column + 4) * kPanelWidth);
   }
 }
 
 void PackPanel(const MatrixView& b, int64_t k, int64_t column, int64_t columns, float* to) {
   int64_t p = 0;
-  if (columns == kWidth && b.transposed) {
+  if (columns == kPanelWidth && b.transposed) {
     const float* from = b.data + column * b.stride;
     for (; p + kLanes <= k; p += kLanes) {
-      TransposeEight(from + p, b.stride, to + p * kWidth);
-      TransposeEight(from + kLanes * b.stride + p, b.stride, to + p * kWidth + kLanes);
+      TransposeEight(from + p, b.stride, to + p * kPanelWidth);
+      TransposeEight(from + kLanes * b.stride + p, b.stride, to + p * kPanelWidth + kLanes);
     }
   }
   const Eight d;
-  for (; columns == kWidth && !b.transposed && p < k;
+  for (; columns == kPanelWidth && !b.transposed && p < k;
        ++p) {  // std::copy_n would call memmove for every row
     const float* from = b.data + p * b.stride + column;
-    hn::Store(hn::LoadU(d, from), d, to + p * kWidth);
-    hn::Store(hn::LoadU(d, from + kLanes), d, to + p * kWidth + kLanes);
+    hn::Store(hn::LoadU(d, from), d, to + p * kPanelWidth);
+    hn::Store(hn::LoadU(d, from + kLanes), d, to + p * kPanelWidth + kLanes);
   }
   for (; p < k; ++p) {
-    float* row = to + p * kWidth;
+    float* row = to + p * kPanelWidth;
     if (!b.transposed) {
       std::copy_n(b.data + p * b.stride + column, columns, row);
     } else {
       for (int64_t j = 0; j < columns; ++j) row[j] = b.data[(column + j) * b.stride + p];
     }
-    std::fill(row + columns, row + kWidth, 0.0f);
+    std::fill(row + columns, row + kPanelWidth, 0.0f);
   }
 }
 
@@ -237,7 +240,7 @@ void MultiplyBlock(const Left& a, const float* panels, int64_t panel, int64_t k,
       PackLeft(rows, tiles, at, k, a.scratch);
       at += rows.count;
     }
-    for (int64_t column = 0; column < c.columns; column += kWidth) {
+    for (int64_t column = 0; column < c.columns; column += kPanelWidth) {
       for (int64_t tile = 0; tile < tiles.count(); ++tile) {
         int64_t row = tiles.begin(tile), rows = tiles.rows(tile);
         Tile t{.k = k,
@@ -245,11 +248,11 @@ void MultiplyBlock(const Left& a, const float* panels, int64_t panel, int64_t k,
                     : a.across ? a.data + block + row
                                : a.data + (block + row) * a.stride,
                .stride_a = a.scratch ? rows : a.stride,
-               .panel = panels + column / kWidth * panel,
-               .next = panels + (column / kWidth + (tile + 1 == tiles.count())) * panel,
+               .panel = panels + column / kPanelWidth * panel,
+               .next = panels + (column / kPanelWidth + (tile + 1 == tiles.count())) * panel,
                .c = c.data + (block + row) * c.stride + column,
                .stride = c.stride,
-               .columns = std::min(kWidth, c.columns - column),
+               .columns = std::min(kPanelWidth, c.columns - column),
                .bias = bias ? bias + column : nullptr,
                .add = add};
         (a.across ? kRun<true> : kRun<false>)[static_cast<size_t>(rows)](t);
@@ -269,7 +272,6 @@ HWY_EXPORT(MultiplyBlock);
 
 namespace {
 
-constexpr int64_t kWidth = kPanelWidth;
 constexpr int64_t kLongest =
     512;  // rows of B that pass at a time: a panel of them fits the first cache
 constexpr int64_t kWidest = 1024;  // columns that are laid out at a time
@@ -331,7 +333,7 @@ class LeftOperand {
  private:
   void make_scratch(int64_t k) {
     if (across_ && !(rows_.size() == 1 && lies_close(rows_[0], k)))
-      scratch_ = Tensor({kRowBlock * (std::min(k, kLongest) + kWidth)});
+      scratch_ = Tensor({kRowBlock * (std::min(k, kLongest) + kPanelWidth)});
   }
 
   std::vector<Rows> rows_, part_;
@@ -350,11 +352,11 @@ void multiply_on_the_way(LeftOperand left, int64_t k, const MutableMatrix& c,
     out.data += first;
     out.columns = std::min(kWidest, c.columns - first);
     over_depth(k, [&](int64_t begin, int64_t count) {
-      for (int64_t column = 0; column < out.columns; column += kWidth)
-        lay_out(begin, count, first + column, std::min(kWidth, out.columns - column),
+      for (int64_t column = 0; column < out.columns; column += kPanelWidth)
+        lay_out(begin, count, first + column, std::min(kPanelWidth, out.columns - column),
                 packed.data() + column * count);
       HWY_DYNAMIC_DISPATCH(MultiplyBlock)
-      (left.block(begin, count), packed.data(), count * kWidth, count, out,
+      (left.block(begin, count), packed.data(), count * kPanelWidth, count, out,
        begin == 0 && options.bias ? options.bias + first : nullptr,
        options.accumulate || begin > 0);
     });
@@ -369,27 +371,27 @@ bool suit_processor() {
 }
 
 void pack(const MatrixView& b, int64_t begin, int64_t end, Real* to) {
-  int64_t k = b.transposed ? b.columns : b.rows;
-  for (int64_t column = begin; column < end; column += kWidth) {
-    int64_t columns = std::min(kWidth, end - column);
+  int64_t k = row_count(b);
+  for (int64_t column = begin; column < end; column += kPanelWidth) {
+    int64_t columns = std::min(kPanelWidth, end - column);
     HWY_DYNAMIC_DISPATCH(PackPanel)(b, k, column, columns, to + column * k);
   }
 }
 
 void multiply(const MatrixView& a, const Panels& packed, const MutableMatrix& c,
               const GemmOptions& options) {
-  int64_t k = a.transposed ? a.rows : a.columns;
+  int64_t k = column_count(a);
   LeftOperand left(a, k);
   over_depth(k, [&](int64_t begin, int64_t count) {
     HWY_DYNAMIC_DISPATCH(MultiplyBlock)
-    (left.block(begin, count), packed.data + begin * kWidth, packed.depth * kWidth, count, c,
-     begin == 0 ? options.bias : nullptr, options.accumulate || begin > 0);
+    (left.block(begin, count), packed.data + begin * kPanelWidth, packed.depth * kPanelWidth, count,
+     c, begin == 0 ? options.bias : nullptr, options.accumulate || begin > 0);
   });
 }
 
 void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
               const GemmOptions& options) {
-  int64_t k = a.transposed ? a.rows : a.columns;
+  int64_t k = column_count(a);
   multiply_on_the_way(
       LeftOperand(a, k), k, c, options,
       [&](int64_t begin, int64_t count, int64_t column, int64_t columns, float* to) {
@@ -411,7 +413,7 @@ void multiply_rows(std::span<const Rows> a, std::span<const Rows> b, const Mutab
                           .columns = column + columns,
                           .stride = part.stride};
           HWY_DYNAMIC_DISPATCH(PackPanel)(rows, part.count, column, columns, to);
-          to += part.count * kWidth;
+          to += part.count * kPanelWidth;
         }
       });
 }
