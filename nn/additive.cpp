@@ -1,5 +1,7 @@
 #include "nn/additive.h"
 
+#include <cmath>
+
 namespace lookback {
 namespace {
 
@@ -11,6 +13,10 @@ struct Laid : Attention::Shared {
 };
 
 }  // namespace
+
+void AdditiveAttention::make_v(int64_t units) {
+  v_ = parameter("v", {units}, uniform(1 / std::sqrt(static_cast<double>(units))));
+}
 
 Attention::Keys AdditiveAttention::share(const Keys& keys) const {
   Keys out = keys;

@@ -1,7 +1,5 @@
 #include "nn/bahdanau.h"
 
-#include <cmath>
-
 namespace lookback {
 
 void read(Section& section, BahdanauAttention::Options& options) {
@@ -13,8 +11,7 @@ BahdanauAttention::BahdanauAttention(const Options& options, const Sizes& sizes)
       key_({.inputs = sizes.values, .outputs = sizes.resolved(options.units), .bias = false}) {
   child("query", query_);
   child("key", key_);
-  int64_t count = sizes.resolved(options.units);
-  v_ = parameter("v", {count}, uniform(1 / std::sqrt(static_cast<double>(count))));
+  make_v(sizes.resolved(options.units));
 }
 
 Attention::Keys BahdanauAttention::prepare(const Variable& values, const Mask& mask) const {

@@ -1,7 +1,5 @@
 #include "nn/luong.h"
 
-#include <cmath>
-
 namespace lookback {
 
 LuongAttention::LuongAttention(Score score, const Sizes& sizes) : DotProductAttention(1) {
@@ -26,8 +24,7 @@ ConcatAttention::ConcatAttention(const Options& options, const Sizes& sizes)
               .outputs = sizes.resolved(options.units),
               .bias = false}) {
   child("joint", joint_);
-  int64_t units = joint_.weight().size(0);
-  v_ = parameter("v", {units}, uniform(1 / std::sqrt(static_cast<double>(units))));
+  make_v(sizes.resolved(options.units));
 }
 
 Attention::Keys ConcatAttention::prepare(const Variable& values, const Mask& mask) const {
