@@ -32,14 +32,14 @@ Real ExpSum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
   auto factor = hn::Set(d, scale), minus = hn::Set(d, shift), sums = hn::Zero(d);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    auto term = VecExp(d, hn::MulSub(hn::LoadU(d, x + i), factor, minus));
+    auto term = VecExpFalling(d, hn::MulSub(hn::LoadU(d, x + i), factor, minus));
     hn::StoreU(term, d, y + i);
     sums = hn::Add(sums, term);
   }
   if (i < count) {
     // Rows are short: one exponential of a part of a vector, not one for each element that is left.
     auto rest = hn::FirstN(d, static_cast<size_t>(count - i));
-    auto term = VecExp(d, hn::MulSub(hn::MaskedLoad(rest, d, x + i), factor, minus));
+    auto term = VecExpFalling(d, hn::MulSub(hn::MaskedLoad(rest, d, x + i), factor, minus));
     hn::BlendedStore(term, rest, d, y + i);
     sums = hn::Add(sums, hn::IfThenElseZero(rest, term));
   }
@@ -64,14 +64,14 @@ HWY_INLINE Terms ExpTerms(const Real* x, Real* y, int64_t count) {
   Real largest = Largest(x, count);
   auto shift = hn::Set(d, largest), sums = hn::Zero(d);
   for (int64_t i = 0; i < whole; i += lanes) {
-    auto term = VecExp(d, hn::Sub(hn::LoadU(d, x + i), shift));
+    auto term = VecExpFalling(d, hn::Sub(hn::LoadU(d, x + i), shift));
     if (y) hn::StoreU(term, d, y + i);
     sums = hn::Add(sums, term);
   }
   Real sum = hn::GetLane(hn::SumOfLanes(d, sums));
   const hn::CappedTag<Real, 1> one;
   for (int64_t i = whole; i < count; ++i) {
-    Real term = hn::GetLane(VecExp(one, hn::Set(one, x[i] - largest)));
+    Real term = hn::GetLane(VecExpFalling(one, hn::Set(one, x[i] - largest)));
     if (y) y[i] = term;
     sum += term;
   }
@@ -91,7 +91,7 @@ Real LogSumExpRow(const Real* x, int64_t count) {
 
 void ScaledExpRow(const Real* x, Real shift, Real scale, Real* y, int64_t count) {
   ForLanes(count, [&](auto d, int64_t i) HWY_ATTR {
-    auto term = VecExp(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)));
+    auto term = VecExpFalling(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)));
     hn::StoreU(hn::Mul(term, hn::Set(d, scale)), d, y + i);
   });
 }
