@@ -23,16 +23,14 @@ Real Dot(const Real* a, const Real* b, int64_t count) {
   });
 }
 
-/// The same in the order in which DotsOf adds up each of four rows: which rows go together is not to be seen.
-Real DotInTurn(const Real* a, const Real* b, int64_t count) {
-  const hn::ScalableTag<Real> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count / lanes * lanes;
-  auto sums = hn::Zero(d);
-  for (int64_t i = 0; i < whole; i += lanes)
-    sums = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sums);
-  Real sum = hn::GetLane(hn::SumOfLanes(d, sums));
-  for (int64_t i = whole; i < count; ++i) sum += a[i] * b[i];
-  return sum;
+/// The sum over whole vectors and what is left of a . b from element i on, by multiply-adds that no compiler
+/// contracts in one place and not in another.
+template <class V>
+HWY_INLINE Real FinishDot(V sums, const Real* a, const Real* b, int64_t i, int64_t count) {
+  const hn::CappedTag<Real, 1> one;
+  auto sum = hn::Set(one, hn::GetLane(hn::SumOfLanes(hn::ScalableTag<Real>(), sums)));
+  for (; i < count; ++i) sum = hn::MulAdd(hn::Set(one, a[i]), hn::Set(one, b[i]), sum);
+  return hn::GetLane(sum);
 }
 
 inline const Real* RowAt(const kernels::ManyRows& rows, int64_t i) {
@@ -58,18 +56,18 @@ HWY_INLINE void DotsOf(const Real* row, const Rows& rows, Real* out) {
       s2 = hn::MulAdd(x, hn::LoadU(d, r2 + j), s2);
       s3 = hn::MulAdd(x, hn::LoadU(d, r3 + j), s3);
     }
-    out[i] = hn::GetLane(hn::SumOfLanes(d, s0));
-    out[i + 1] = hn::GetLane(hn::SumOfLanes(d, s1));
-    out[i + 2] = hn::GetLane(hn::SumOfLanes(d, s2));
-    out[i + 3] = hn::GetLane(hn::SumOfLanes(d, s3));
-    for (int64_t j = whole; j < rows.width; ++j) {
-      out[i] += row[j] * r0[j];
-      out[i + 1] += row[j] * r1[j];
-      out[i + 2] += row[j] * r2[j];
-      out[i + 3] += row[j] * r3[j];
-    }
+    out[i] = FinishDot(s0, row, r0, whole, rows.width);
+    out[i + 1] = FinishDot(s1, row, r1, whole, rows.width);
+    out[i + 2] = FinishDot(s2, row, r2, whole, rows.width);
+    out[i + 3] = FinishDot(s3, row, r3, whole, rows.width);
   }
-  for (; i < rows.count; ++i) out[i] = DotInTurn(row, RowAt(rows, i), rows.width);
+  for (; i < rows.count; ++i) {  // in the same order: which rows go together is not to be seen
+    const Real* r = RowAt(rows, i);
+    auto s = hn::Zero(d);
+    for (int64_t j = 0; j < whole; j += lanes)
+      s = hn::MulAdd(hn::LoadU(d, row + j), hn::LoadU(d, r + j), s);
+    out[i] = FinishDot(s, row, r, whole, rows.width);
+  }
 }
 
 template <class Rows>

@@ -8,7 +8,6 @@
 #include "core/kernels/additive.h"
 #include "core/kernels/elementwise.h"
 #include "core/kernels/gates.h"
-#include "core/kernels/softmax.h"
 #include "core/kernels/vector.h"
 #include "support/random_tensor.h"
 
@@ -95,89 +94,6 @@ TEST(Elementwise, AnElementsBitsDoNotDependOnItsPlace) {
     for (int64_t i = 0; i < 64; ++i)
       ASSERT_EQ(same.data()[i], whole.data()[i]) << f.name << " in place";
   }
-}
-
-void expect_softmax(const std::vector<Real>& x, const uint8_t* allowed) {
-  double largest = -INFINITY, sum = 0;
-  for (size_t i = 0; i < x.size(); ++i)
-    if (!allowed || allowed[i]) largest = std::max<double>(largest, x[i]);
-  for (size_t i = 0; i < x.size(); ++i)
-    if (!allowed || allowed[i]) sum += std::exp(x[i] - largest);
-  std::vector<Real> y(x.size(), 9);
-  kernels::softmax(x.data(), allowed, y.data(), static_cast<int64_t>(x.size()));
-  double total = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    total += y[i];
-    if (allowed && !allowed[i])
-      EXPECT_EQ(y[i], 0) << i;
-    else
-      EXPECT_NEAR(y[i], std::exp(x[i] - largest) / sum, 1e-6) << i;
-  }
-  if (sum > 0) {
-    EXPECT_NEAR(total, 1, 1e-6);
-  }
-  std::vector<Real> in_place = x;
-  kernels::softmax(in_place.data(), allowed, in_place.data(), static_cast<int64_t>(x.size()));
-  EXPECT_EQ(in_place, y);
-}
-
-TEST(Softmax, OfAnyLength) {
-  for (int64_t length = 1; length < 40; ++length) {
-    Tensor x = random_tensor({length}, 1, -20, 20);
-    expect_softmax({x.data(), x.data() + length}, nullptr);
-  }
-  expect_softmax({1e30f, -1e30f, 1e30f}, nullptr);
-  expect_softmax({-1e30f, -1e30f}, nullptr);
-  expect_softmax({-kInf, 1, 2, -kInf}, nullptr);
-}
-
-TEST(Softmax, WhatTheMaskForbidsIsExactlyZeroAndNotRead) {
-  std::vector<std::vector<uint8_t>> masks = {
-      {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 0},
-      {1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
-      {0, 1, 0, 1, 0, 1, 0, 1, 1, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
-  for (const auto& mask : masks) {
-    Tensor scores = random_tensor({10}, 2, -5, 5);
-    std::vector<Real> x(scores.data(), scores.data() + 10), poisoned = x, y(10), z(10);
-    expect_softmax(x, mask.data());
-    for (size_t i = 0; i < 10; ++i)
-      if (!mask[i]) poisoned[i] = i % 2 ? kNaN : kInf;
-    kernels::softmax(x.data(), mask.data(), y.data(), 10);
-    kernels::softmax(poisoned.data(), mask.data(), z.data(), 10);
-    EXPECT_EQ(y, z);
-  }
-}
-
-TEST(Softmax, ANaNIsNotLost) {
-  for (size_t at = 0; at < 11; ++at) {
-    std::vector<Real> x(11, 1), y(11);
-    x[at] = kNaN;
-    kernels::softmax(x.data(), nullptr, y.data(), 11);
-    EXPECT_TRUE(std::isnan(y[3])) << at;
-    EXPECT_TRUE(std::isnan(kernels::log_sum_exp(x.data(), 11))) << at;
-    std::vector<uint8_t> holes(11, 1);
-    holes[at == 5 ? 6 : 5] = 0;
-    kernels::softmax(x.data(), holes.data(), y.data(), 11);
-    EXPECT_TRUE(std::isnan(y[3])) << at << " among holes";
-  }
-}
-
-TEST(LogSumExp, IsStableAtAnySize) {
-  for (int64_t length = 1; length < 30; ++length)
-    for (double shift : {-1000.0, -50.0, 0.0, 50.0, 1000.0}) {
-      Tensor x = random_tensor({length}, 3, shift - 4, shift + 4);
-      double sum = 0;
-      for (Real v : x.values()) sum += std::exp(v - shift);
-      EXPECT_NEAR(kernels::log_sum_exp(x.data(), length), shift + std::log(sum),
-                  2e-6 * (2 + std::abs(shift)));
-    }
-}
-
-TEST(ScaledExp, FollowsItsFormula) {
-  Tensor x = random_tensor({21}, 4, -5, 5), y({21});
-  kernels::scaled_exp(x.data(), 1.5, -2, y.data(), 21);
-  for (int64_t i = 0; i < 21; ++i)
-    EXPECT_NEAR(y.data()[i], -2 * std::exp(x.data()[i] - 1.5), 2e-6 * std::abs(y.data()[i]));
 }
 
 TEST(RowKernels, AddScaledAndDot) {
@@ -377,6 +293,9 @@ TEST(Kernels, ManyRowsAgainstOneEqualAPlainLoop) {
         double expected = 0;
         for (int64_t j = 0; j < width; ++j) expected += double{row.at({j})} * data.at({i, j});
         EXPECT_NEAR(out.at({i}), expected, 1e-5) << i;
+        Real alone;  // the bits do not tell which rows went together
+        kernels::dots(row.data(), {data.data() + i * stride, stride, 1, width}, &alone);
+        EXPECT_EQ(alone, out.at({i})) << i;
       }
       for (int64_t j = 0; j < width; ++j) {
         double expected = before.at({j});
