@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,8 @@
 // The order matters: the lines above include this file again for each target.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
+
+#include "core/kernels/panels_layout-inl.h"
 
 #ifndef LOOKBACK_GEMM_PANELS_LEFT
 #define LOOKBACK_GEMM_PANELS_LEFT
@@ -31,32 +34,39 @@ struct Left {
   std::span<const Rows> transposed;
   float* scratch;
 };
+
+/// The right operand of a block: panels `panel` numbers apart, of rows `row` apart; and k rows, `soon_row` apart,
+/// a line of which will be read next (null: none).
+struct Right {
+  const float* data;
+  int64_t panel, row = kPanelWidth;
+  const float* soon = nullptr;
+  int64_t soon_row = 0;
+};
 }  // namespace lookback::panels
 #endif
 
 HWY_BEFORE_NAMESPACE();
 namespace lookback::panels {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr int64_t kLanes = 8;
 constexpr int64_t kAhead = 48;  // rows of a panel that the prefetch runs ahead
 constexpr int64_t kShort =
     96;  // up to so many, asking for C and the next panel costs what it saves
-constexpr int64_t kTallest = 6;  // rows of a tile: 12 of 16 registers hold its sums
 
-// Vectors of eight on every target, so that all share one layout.
-using Eight = hn::FixedTag<float, kLanes>;
 using Vector = hn::Vec<Eight>;
 
-/// What one tile adds up: `k` rows of a panel with the tile's rows of A. Element (i, p) of A is at
-/// a[i * stride_a + p] or, where the rows of A^T lie (kAcross), at a[p * stride_a + i].
-struct Tile {
-  int64_t k;
+/// Tiles of one height, one below the other, of a panel's columns of C: each adds up `k` rows of the panel with
+/// its rows of A. Element (i, p) of A is at a[i * stride_a + p] or, where the rows of A^T lie (kAcross), at
+/// a[p * stride_a + i].
+struct Strip {
+  int64_t tiles, k;
   const float* a;
-  int64_t stride_a;
+  int64_t stride_a, next_a;  // to the next tile's
   const float* panel;
-  const float* next;  // the panel of the next tile
+  int64_t panel_row;  // from one row of it to the next
+  const float* next;  // the panel of what comes after this strip
+  const float* soon;  // rows of which each tile asks for a share
+  int64_t soon_row, share;
   float* c;
   int64_t stride, columns;  // of C; columns may be fewer than a panel's at the right edge
   const float* bias;        // of these columns, or null
@@ -64,8 +74,8 @@ struct Tile {
 };
 
 template <int kRows, bool kAcross>
-HWY_INLINE void Compute(const Tile& t, const float* first, int64_t first_stride, float* out,
-                        int64_t out_stride) {
+HWY_INLINE void Compute(const Strip& s, const float* a, const float* next, const float* first,
+                        int64_t first_stride, float* out, int64_t out_stride) {
   const Eight d;
   Vector left[kRows], right[kRows];
 #pragma GCC unroll 8
@@ -74,29 +84,28 @@ HWY_INLINE void Compute(const Tile& t, const float* first, int64_t first_stride,
     right[i] = first ? hn::LoadU(d, first + i * first_stride + kLanes) : hn::Zero(d);
   }
   // C is met again only at the end, and may be far away by then.
-  for (int i = 0; i < kRows && t.k > kShort; ++i) hwy::Prefetch(out + i * out_stride);
-  const float* a = t.a;
-  const float* b = t.panel;
+  for (int i = 0; i < kRows && s.k > kShort; ++i) hwy::Prefetch(out + i * out_stride);
+  const float* b = s.panel;
   auto pass = [&](int64_t count, const float* ahead) HWY_ATTR {
     for (int64_t p = 0; p < count; ++p) {
       const Vector b0 = hn::Load(d, b), b1 = hn::Load(d, b + kLanes);
       hwy::Prefetch(ahead);
-      b += kPanelWidth;
-      ahead += kPanelWidth;
+      b += s.panel_row;
+      ahead += s.panel_row;
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
-        const Vector x = hn::Set(d, kAcross ? a[i] : a[i * t.stride_a]);
+        const Vector x = hn::Set(d, kAcross ? a[i] : a[i * s.stride_a]);
         left[i] = hn::MulAdd(x, b0, left[i]);
         right[i] = hn::MulAdd(x, b1, right[i]);
       }
-      a += kAcross ? t.stride_a : 1;
+      a += kAcross ? s.stride_a : 1;
     }
   };
   // The panel comes from the second cache, or the third where the weights are many: what is read next is
   // asked for early, the first rows for the next tile too.
-  const int64_t last = t.k > kShort ? kAhead : 0;
-  pass(t.k - last, b + kAhead * kPanelWidth);
-  pass(last, t.next);
+  const int64_t last = s.k > kShort ? kAhead : 0;
+  pass(s.k - last, b + kAhead * s.panel_row);
+  pass(last, next);
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
     hn::StoreU(left[i], d, out + i * out_stride);
@@ -104,159 +113,78 @@ HWY_INLINE void Compute(const Tile& t, const float* first, int64_t first_stride,
   }
 }
 
-/// Columns of C that a panel has and C has not go through a place beside it.
+/// A tile at the right edge: columns that a panel has and C has not go through a place beside it.
 template <int kRows, bool kAcross>
-void Run(const Tile& t) {
-  if (t.columns == kPanelWidth) {
-    const float* first = t.add ? t.c : t.bias;
-    Compute<kRows, kAcross>(t, first, t.add ? t.stride : 0, t.c, t.stride);
-    return;
-  }
+HWY_NOINLINE void RunEdge(const Strip& s, const float* a, const float* next, float* c) {
   float edge[kRows * kPanelWidth] = {};
-  for (int i = 0; i < kRows && (t.add || t.bias); ++i)
-    std::copy_n(t.add ? t.c + i * t.stride : t.bias, t.columns, edge + i * kPanelWidth);
-  Compute<kRows, kAcross>(t, edge, kPanelWidth, edge, kPanelWidth);
-  for (int i = 0; i < kRows; ++i)
-    std::copy_n(edge + i * kPanelWidth, t.columns, t.c + i * t.stride);
+  for (int i = 0; i < kRows && (s.add || s.bias); ++i)
+    std::copy_n(s.add ? c + i * s.stride : s.bias, s.columns, edge + i * kPanelWidth);
+  Compute<kRows, kAcross>(s, a, next, edge, kPanelWidth, edge, kPanelWidth);
+  for (int i = 0; i < kRows; ++i) std::copy_n(edge + i * kPanelWidth, s.columns, c + i * s.stride);
 }
 
-using RunTile = void (*)(const Tile&);
+template <int kRows, bool kAcross>
+void Run(const Strip& s) {
+  const float* a = s.a;
+  float* c = s.c;
+  for (int64_t tile = 1; tile <= s.tiles; ++tile, a += s.next_a, c += kRows * s.stride) {
+    for (int64_t p = (tile - 1) * s.share; p < tile * s.share; ++p)
+      hwy::Prefetch(s.soon + p * s.soon_row);
+    const float* next = tile < s.tiles ? s.panel : s.next;
+    if (s.columns < kPanelWidth)
+      RunEdge<kRows, kAcross>(s, a, next, c);
+    else
+      Compute<kRows, kAcross>(s, a, next, s.add ? c : s.bias, s.add ? s.stride : 0, c, s.stride);
+  }
+}
+
+using RunStrip = void (*)(const Strip&);
 template <bool kAcross>
-constexpr std::array<RunTile, kTallest + 1> kRun = {
+constexpr std::array<RunStrip, kTallest + 1> kRun = {
     nullptr,         Run<1, kAcross>, Run<2, kAcross>, Run<3, kAcross>,
     Run<4, kAcross>, Run<5, kAcross>, Run<6, kAcross>};
 
-/// Rows, at most kRowBlock, cut into tiles as even as can be: 32 = 5 + 5 + 6 + 5 + 5 + 6, since tiles of
-/// one or two rows wait for the sums of the one before.
-class Tiles {
- public:
-  explicit Tiles(int64_t rows) : rows_(rows), count_((rows + kTallest - 1) / kTallest) {
-    for (int64_t tile = 0; tile <= count_; ++tile)
-      begin_[static_cast<size_t>(tile)] = rows * tile / count_;
-  }
-  int64_t rows() const { return rows_; }
-  int64_t count() const { return count_; }
-  int64_t begin(int64_t tile) const { return begin_[static_cast<size_t>(tile)]; }
-  int64_t rows(int64_t tile) const { return begin(tile + 1) - begin(tile); }
-  /// Where a tile of `depth` begins when all are laid out: a line further each than they are long, or tiles
-  /// of a depth of 512 would all fall on the same lines of the first cache.
-  int64_t place(int64_t tile, int64_t depth) const {
-    return begin(tile) * depth + tile * kPanelWidth;
-  }
-
- private:
-  int64_t rows_, count_;
-  std::array<int64_t, kRowBlock / kTallest + 1> begin_;
-};
-
-/// Lays out `count` rows of A^T, from row `at` of `depth`, for the tiles of rows of A: tile after tile, and
-/// in each to[p][i] = a(i, p). Eight rows of A^T at a time, so that their lines of the cache stay for the
-/// next tiles even where all fall on the same places. A row is written as eight numbers: those too many are
-/// overwritten by the next, and the last ones stand in the line between two tiles.
-void PackLeft(const Rows& a, const Tiles& tiles, int64_t at, int64_t depth, float* to) {
-  const Eight d;
-  for (int64_t block = 0; block < a.count; block += kLanes) {
-    const int64_t count = std::min(kLanes, a.count - block);
-    const float* first = a.data + block * a.stride;
-    for (int64_t tile = 0; tile < tiles.count(); ++tile) {
-      const int64_t begin = tiles.begin(tile), rows = tiles.rows(tile);
-      const float* from = first + begin;
-      float* out = to + tiles.place(tile, depth) + (at + block) * rows;
-      if (begin + kLanes <= tiles.rows()) {
-        for (int64_t p = 0; p < count; ++p, from += a.stride, out += rows)
-          hn::StoreU(hn::LoadU(d, from), d, out);
-      } else {
-        const auto inside = hn::FirstN(d, static_cast<size_t>(rows));
-        for (int64_t p = 0; p < count; ++p, from += a.stride, out += rows)
-          hn::StoreU(hn::MaskedLoad(inside, d, from), d, out);
-      }
-    }
-  }
-}
-
-/// An 8 x 8 block of rows `stride` apart, transposed, into rows of a panel.
-HWY_INLINE void TransposeEight(const float* from, int64_t stride, float* to) {
-  const Eight d;
-  const hn::Repartition<double, Eight> pairs;
-  Vector r[8], t[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) r[i] = hn::LoadU(d, from + i * stride);
-#pragma GCC unroll 4
-  for (int i = 0; i < 8; i += 2) {
-    t[i] = hn::InterleaveLower(d, r[i], r[i + 1]);
-    t[i + 1] = hn::InterleaveUpper(d, r[i], r[i + 1]);
-  }
-  // t[i], t[i + 2] hold columns (0, 1 | 4, 5) of rows i..i+3, and t[i + 1], t[i + 3] columns 2, 3 | 6, 7.
-  auto four = [&](int i, int j, bool upper) HWY_ATTR {
-    auto x = hn::BitCast(pairs, t[i]), y = hn::BitCast(pairs, t[j]);
-    return hn::BitCast(d,
-                       upper ? hn::InterleaveUpper(pairs, x, y) : hn::InterleaveLower(pairs, x, y));
-  };
-#pragma GCC unroll 4
-  for (int column = 0; column < 4; ++column) {
-    int odd = column / 2;
-    Vector top = four(odd, odd + 2, column % 2), bottom = four(odd + 4, odd + 6, column % 2);
-    hn::Store(hn::ConcatLowerLower(d, bottom, top), d, to + column * kPanelWidth);
-    hn::Store(hn::ConcatUpperUpper(d, bottom, top), d, to + (column + 4) * kPanelWidth);
-  }
-}
-
-void PackPanel(const MatrixView& b, int64_t k, int64_t column, int64_t columns, float* to) {
-  int64_t p = 0;
-  if (columns == kPanelWidth && b.transposed) {
-    const float* from = b.data + column * b.stride;
-    for (; p + kLanes <= k; p += kLanes) {
-      TransposeEight(from + p, b.stride, to + p * kPanelWidth);
-      TransposeEight(from + kLanes * b.stride + p, b.stride, to + p * kPanelWidth + kLanes);
-    }
-  }
-  const Eight d;
-  for (; columns == kPanelWidth && !b.transposed && p < k;
-       ++p) {  // std::copy_n would call memmove for every row
-    const float* from = b.data + p * b.stride + column;
-    hn::Store(hn::LoadU(d, from), d, to + p * kPanelWidth);
-    hn::Store(hn::LoadU(d, from + kLanes), d, to + p * kPanelWidth + kLanes);
-  }
-  for (; p < k; ++p) {
-    float* row = to + p * kPanelWidth;
-    if (!b.transposed) {
-      std::copy_n(b.data + p * b.stride + column, columns, row);
-    } else {
-      for (int64_t j = 0; j < columns; ++j) row[j] = b.data[(column + j) * b.stride + p];
-    }
-    std::fill(row + columns, row + kPanelWidth, 0.0f);
-  }
-}
-
-/// C (+)= A times `k` rows of panels, which lie `panel` numbers apart. Rows of C go block by block, so
-/// that a block of A stays in the second cache while all panels pass.
-void MultiplyBlock(const Left& a, const float* panels, int64_t panel, int64_t k,
-                   const MutableMatrix& c, const float* bias, bool add) {
+/// C (+)= A times `k` rows of panels. Rows of C go block by block, so that a block of A stays in the second
+/// cache while all panels pass.
+void MultiplyBlock(const Left& a, const Right& b, int64_t k, const MutableMatrix& c,
+                   const float* bias, bool add) {
   for (int64_t block = 0; block < c.rows; block += kRowBlock) {
-    Tiles tiles(std::min(kRowBlock, c.rows - block));
+    const Tiles tiles(std::min(kRowBlock, c.rows - block));
     int64_t at = 0;
     for (Rows rows : a.transposed) {
       rows.data += block;
       PackLeft(rows, tiles, at, k, a.scratch);
       at += rows.count;
     }
+    const int64_t share = b.soon ? k / tiles.count : 0;
     for (int64_t column = 0; column < c.columns; column += kPanelWidth) {
-      for (int64_t tile = 0; tile < tiles.count(); ++tile) {
-        int64_t row = tiles.begin(tile), rows = tiles.rows(tile);
-        Tile t{.k = k,
-               .a = a.scratch  ? a.scratch + tiles.place(tile, k)
-                    : a.across ? a.data + block + row
-                               : a.data + (block + row) * a.stride,
-               .stride_a = a.scratch ? rows : a.stride,
-               .panel = panels + column / kPanelWidth * panel,
-               .next = panels + (column / kPanelWidth + (tile + 1 == tiles.count())) * panel,
-               .c = c.data + (block + row) * c.stride + column,
-               .stride = c.stride,
-               .columns = std::min(kPanelWidth, c.columns - column),
-               .bias = bias ? bias + column : nullptr,
-               .add = add};
-        (a.across ? kRun<true> : kRun<false>)[static_cast<size_t>(rows)](t);
-      }
+      const float* panel = b.data + column / kPanelWidth * b.panel;
+      auto run = [&](int64_t first, int64_t count, int64_t rows) {
+        const int64_t row = block + tiles.begin(first);
+        const Strip strip{.tiles = count,
+                          .k = k,
+                          .a = a.scratch  ? a.scratch + tiles.place(first, k)
+                               : a.across ? a.data + row
+                                          : a.data + row * a.stride,
+                          .stride_a = a.scratch ? rows : a.stride,
+                          .next_a = a.scratch  ? rows * k + kPanelWidth
+                                    : a.across ? rows
+                                               : rows * a.stride,
+                          .panel = panel,
+                          .panel_row = b.row,
+                          .next = panel + b.panel,
+                          .soon = b.soon + first * share * b.soon_row,
+                          .soon_row = b.soon_row,
+                          .share = share,
+                          .c = c.data + row * c.stride + column,
+                          .stride = c.stride,
+                          .columns = std::min(kPanelWidth, c.columns - column),
+                          .bias = bias ? bias + column : nullptr,
+                          .add = add};
+        (a.across ? kRun<true> : kRun<false>)[static_cast<size_t>(rows)](strip);
+      };
+      if (tiles.tall > 0) run(0, tiles.tall, tiles.low + 1);
+      if (tiles.tall < tiles.count) run(tiles.tall, tiles.count - tiles.tall, tiles.low);
     }
   }
 }
@@ -267,7 +195,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace lookback::panels {
-HWY_EXPORT(PackPanel);
+HWY_EXPORT(Pack);
 HWY_EXPORT(MultiplyBlock);
 
 namespace {
@@ -310,6 +238,16 @@ bool lies_close(const Rows& a, int64_t k) {
   return k * a.stride * kFloat <= kBytes && a.stride * kFloat % 1024 != 0;
 }
 
+/// Whether panels of B may be read where it lies: a row of one is a line of the cache, and the rows that pass
+/// at a time take half of the first cache at most and none of them another's place.
+bool lies_in_panels(const MatrixView& b) {
+  constexpr int64_t kLine = 64, kSets = 64, kWays = 8;
+  const int64_t apart = b.stride * static_cast<int64_t>(sizeof(float));
+  const int64_t places = kSets / std::gcd(apart / kLine, kSets) * kWays;
+  return reinterpret_cast<uintptr_t>(b.data) % kLine == 0 && apart % kLine == 0 &&
+         std::min(b.rows, kLongest) * 2 <= places;
+}
+
 /// The left operand, from which each block of the depth is taken.
 class LeftOperand {
  public:
@@ -341,8 +279,35 @@ class LeftOperand {
   Tensor scratch_;
 };
 
-/// C (+)= A B, where lay_out(begin, count, column, columns, to) makes a panel of rows [begin, begin +
-/// count) of B.
+/// C (+)= A B of few rows, for which laying out all of B does not pay: it is read as it lies, or a panel is laid
+/// out just before it is used. Either reads lines that no hardware foresees.
+void multiply_few_rows(LeftOperand left, const MatrixView& b, const MutableMatrix& c,
+                       const GemmOptions& options) {
+  const bool lies = lies_in_panels(b);
+  Tensor packed({std::min(b.rows, kLongest) * kPanelWidth});
+  over_depth(b.rows, [&](int64_t begin, int64_t count) {
+    Left rows = left.block(begin, count);
+    for (int64_t column = 0; column < c.columns; column += kPanelWidth) {
+      const int64_t columns = std::min(kPanelWidth, c.columns - column);
+      const float* from = b.data + begin * b.stride + column;
+      Right panel{
+          .data = packed.data(), .panel = 0, .soon = from + kPanelWidth, .soon_row = b.stride};
+      if (lies && columns == kPanelWidth)
+        panel.data = from, panel.row = b.stride;
+      else
+        HWY_DYNAMIC_DISPATCH(Pack)
+      (row_block(b, begin, count), count, column, column + columns, 0, packed.data());
+      HWY_DYNAMIC_DISPATCH(MultiplyBlock)
+      (rows, panel, count, {c.data + column, c.rows, columns, c.stride},
+       begin == 0 && options.bias ? options.bias + column : nullptr,
+       options.accumulate || begin > 0);
+      rows.transposed = {};  // it has been laid out
+    }
+  });
+}
+
+/// C (+)= A B, where lay_out(begin, count, first, end, to) makes panels of rows [begin, begin + count) and
+/// columns [first, end) of B.
 template <class LayOut>
 void multiply_on_the_way(LeftOperand left, int64_t k, const MutableMatrix& c,
                          const GemmOptions& options, LayOut&& lay_out) {
@@ -352,11 +317,9 @@ void multiply_on_the_way(LeftOperand left, int64_t k, const MutableMatrix& c,
     out.data += first;
     out.columns = std::min(kWidest, c.columns - first);
     over_depth(k, [&](int64_t begin, int64_t count) {
-      for (int64_t column = 0; column < out.columns; column += kPanelWidth)
-        lay_out(begin, count, first + column, std::min(kPanelWidth, out.columns - column),
-                packed.data() + column * count);
+      lay_out(begin, count, first, first + out.columns, packed.data());
       HWY_DYNAMIC_DISPATCH(MultiplyBlock)
-      (left.block(begin, count), packed.data(), count * kPanelWidth, count, out,
+      (left.block(begin, count), {.data = packed.data(), .panel = count * kPanelWidth}, count, out,
        begin == 0 && options.bias ? options.bias + first : nullptr,
        options.accumulate || begin > 0);
     });
@@ -371,11 +334,8 @@ bool suit_processor() {
 }
 
 void pack(const MatrixView& b, int64_t begin, int64_t end, Real* to) {
-  int64_t k = row_count(b);
-  for (int64_t column = begin; column < end; column += kPanelWidth) {
-    int64_t columns = std::min(kPanelWidth, end - column);
-    HWY_DYNAMIC_DISPATCH(PackPanel)(b, k, column, columns, to + column * k);
-  }
+  const int64_t k = row_count(b);
+  HWY_DYNAMIC_DISPATCH(Pack)(b, k, begin, end, k * kPanelWidth, to + begin * k);
 }
 
 void multiply(const MatrixView& a, const Panels& packed, const MutableMatrix& c,
@@ -384,21 +344,24 @@ void multiply(const MatrixView& a, const Panels& packed, const MutableMatrix& c,
   LeftOperand left(a, k);
   over_depth(k, [&](int64_t begin, int64_t count) {
     HWY_DYNAMIC_DISPATCH(MultiplyBlock)
-    (left.block(begin, count), packed.data + begin * kPanelWidth, packed.depth * kPanelWidth, count,
-     c, begin == 0 ? options.bias : nullptr, options.accumulate || begin > 0);
+    (left.block(begin, count),
+     {.data = packed.data + begin * kPanelWidth, .panel = packed.depth * kPanelWidth}, count, c,
+     begin == 0 ? options.bias : nullptr, options.accumulate || begin > 0);
   });
 }
 
 void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
               const GemmOptions& options) {
   int64_t k = column_count(a);
-  multiply_on_the_way(
-      LeftOperand(a, k), k, c, options,
-      [&](int64_t begin, int64_t count, int64_t column, int64_t columns, float* to) {
-        MatrixView part = b;
-        part.data += b.transposed ? begin : begin * b.stride;
-        HWY_DYNAMIC_DISPATCH(PackPanel)(part, count, column, columns, to);
-      });
+  if (c.rows <= kRowBlock && !b.transposed) {
+    multiply_few_rows(LeftOperand(a, k), b, c, options);
+    return;
+  }
+  multiply_on_the_way(LeftOperand(a, k), k, c, options,
+                      [&](int64_t begin, int64_t count, int64_t first, int64_t end, float* to) {
+                        HWY_DYNAMIC_DISPATCH(Pack)
+                        (row_block(b, begin, count), count, first, end, count * kPanelWidth, to);
+                      });
 }
 
 void multiply_rows(std::span<const Rows> a, std::span<const Rows> b, const MutableMatrix& c,
@@ -406,13 +369,12 @@ void multiply_rows(std::span<const Rows> a, std::span<const Rows> b, const Mutab
   int64_t k = all_rows(a);
   multiply_on_the_way(
       LeftOperand(a, k), k, c, options,
-      [&](int64_t begin, int64_t count, int64_t column, int64_t columns, float* to) {
+      [&](int64_t begin, int64_t count, int64_t first, int64_t end, float* to) {
         for (const Rows& part : between(b, begin, count)) {
-          MatrixView rows{.data = part.data,
-                          .rows = part.count,
-                          .columns = column + columns,
-                          .stride = part.stride};
-          HWY_DYNAMIC_DISPATCH(PackPanel)(rows, part.count, column, columns, to);
+          const MatrixView rows{
+              .data = part.data, .rows = part.count, .columns = end, .stride = part.stride};
+          HWY_DYNAMIC_DISPATCH(Pack)
+          (rows, part.count, first, end, count * kPanelWidth, to);
           to += part.count * kPanelWidth;
         }
       });

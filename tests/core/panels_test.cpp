@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/kernels/panels.h"
@@ -75,6 +76,11 @@ std::vector<Case> cases() {
       out.push_back({100, 17, 1100, ta, tb, 1});
       out.push_back({64, 64, 64, ta, tb});
       out.push_back({256, 20, 256, ta, tb});  // a stride of 1 KiB or more, a power of two
+      // Few rows of A, and rows of B that are whole lines of the cache: they are read as they lie.
+      for (int64_t k : {3, 70, 129, 256})
+        for (auto [n, gap] : {std::pair{48, 0}, {72, 8}, {1030, 10}})
+          for (int64_t m : {6, 64, 96})
+            if (n < 1000 || m == 6) out.push_back({m, n, k, ta, tb, gap});
     }
   return out;
 }
@@ -173,8 +179,8 @@ TEST(Panels, WhatStandsBesideAMatrixIsNeverRead) {
   for (bool ta : {false, true})
     for (bool tb : {false, true})
       for (int64_t m : {6, 11, 251})
-        for (int64_t n : {9, 16}) {
-          Product product({m, n, 10, ta, tb, 5});
+        for (auto [n, gap] : {std::pair{9, 5}, {16, 5}, {20, 12}}) {
+          Product product({m, n, 10, ta, tb, gap});
           for (StoredMatrix* x : {&product.a, &product.b})
             for (int64_t row = 0; row < x->view.rows; ++row)
               for (int64_t j = x->view.columns; j < x->view.stride; ++j)
