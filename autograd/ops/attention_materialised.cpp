@@ -2,6 +2,7 @@
 
 #include "autograd/ops/attention_problem.h"
 #include "core/kernels/softmax.h"
+#include "core/kernels/transpose.h"
 #include "core/kernels/vector.h"
 
 namespace lookback {
@@ -76,35 +77,80 @@ void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& we
 
 namespace {
 
-/// How far apart rows of `length` may stand: one line of the cache more where they would stand a multiple of
-/// 1 KiB apart, for then the product that reads columns finds all of them on the same few places of it.
+/// How far apart rows of `length` stand: long ones an odd number of the cache's lines, for where it is even, and
+/// most where it is a power of two, the rows that a product reads a line of fall on the same few places of it.
 int64_t row_apart(int64_t length) {
-  constexpr int64_t kApart = 1024 / sizeof(Real), kLine = 64 / sizeof(Real);
-  return length % kApart == 0 ? length + kLine : length;
+  constexpr int64_t kLong = 256, kLine = 64 / sizeof(Real);
+  return length < kLong ? length : ((length + kLine - 1) / kLine | 1) * kLine;
 }
+
+/// What the blocks of queries give a group's keys or values: rows of `to` get sum_blocks A^T B. Where there are
+/// `several` blocks it is B^T A that is added up, (K, visible), and turned at the end: A, the large operand, is
+/// then the right one of products of few rows, of which no copy is made for all of them.
+class GroupGradient {
+ public:
+  GroupGradient() = default;
+  /// to.data null: not wanted.
+  GroupGradient(const MutableMatrix& to, bool several) : to_(to) {
+    if (to.data && several) turned_ = Tensor({to.columns, row_apart(to.rows)});
+  }
+
+  bool wanted() const { return to_.data != nullptr; }
+
+  /// Adds to the first rows, as many as A has columns.
+  void add(const MatrixView& a, const MatrixView& b) {
+    if (!turned_.defined()) {
+      add_transposed_product(a, b, to_);
+      return;
+    }
+    const int64_t apart = turned_.size(1);
+    const bool fresh = filled_ == 0;
+    for (int64_t k = 0; k < to_.columns && !fresh && filled_ < a.columns; ++k)
+      std::fill_n(turned_.data() + k * apart + filled_, a.columns - filled_, Real{0});
+    gemm(transposed(b), a, {turned_.data(), to_.columns, a.columns, apart}, {.accumulate = !fresh});
+    filled_ = std::max(filled_, a.columns);
+  }
+
+  void finish() {
+    if (turned_.defined())
+      kernels::add_transposed(turned_.data(), turned_.size(1), to_.columns, filled_, to_.data,
+                              to_.stride);
+  }
+
+ private:
+  MutableMatrix to_{};
+  Tensor turned_;       // undefined where not used
+  int64_t filled_ = 0;  // columns of it that hold a sum
+};
 
 /// What a group's heads share in backward.
 struct GroupBackward {
   GroupKeys group;
   GroupMatrix keys, values;
+  GroupGradient of_keys, of_values;
 
-  GroupBackward(const AttentionProblem& p, int64_t b, int64_t kv, const Tensor& of_context)
-      : group(p.group_keys(b, kv, of_context)),
-        keys(group.keys, false, p.T > block_rows(p) && group.finite),
-        values(group.values, true, p.T > block_rows(p) && group.finite) {}
+  GroupBackward(const AttentionProblem& p, int64_t b, int64_t kv, const AttentionGradients& g)
+      : group(p.group_keys(b, kv, g.of_context)) {
+    const bool several = p.T > block_rows(p) && group.finite;
+    keys = GroupMatrix(group.keys, false, several);
+    values = GroupMatrix(group.values, true, several);
+    auto rows = [&](Real* all, const HeadView& view, int64_t columns) -> MutableMatrix {
+      return {all ? all + view.at(b, kv) : nullptr, group.visible, columns, view.row};
+    };
+    of_keys = GroupGradient(rows(g.keys, p.k, p.K), several);
+    of_values = GroupGradient(rows(g.values, p.v, p.V), several);
+  }
 };
 
 /// Backward of one block of queries; `d` has room for its scores' gradient.
-void backward_block(const AttentionProblem& p, const AttentionGradients& g, const GroupBackward& of,
+void backward_block(const AttentionProblem& p, const AttentionGradients& g, GroupBackward& of,
                     int64_t b, int64_t h, int64_t t, AttentionProblem::Block block,
                     const Real* weights, const MutableMatrix& d, Tensor& copy) {
   const GroupKeys& group = of.group;
-  int64_t kv = h / p.group();
   MatrixView rows{weights, block.rows, block.keys, p.S};
   MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
   const MatrixView used = dropped(p, b, h, t, rows, copy);
-  if (g.values)
-    add_transposed_product(used, of_context, {g.values + p.v.at(b, kv), block.keys, p.V, p.v.row});
+  if (of.of_values.wanted()) of.of_values.add(used, of_context);
   if (!g.query && !g.keys && !g.scores) return;
   // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
   of.values.multiply(of_context, 0, d);
@@ -125,9 +171,7 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, cons
   if (g.query)
     of.keys.multiply(ready, 0, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row},
                      true);
-  if (g.keys)
-    add_transposed_product(ready, p.queries(b, h, t, block.rows),
-                           {g.keys + p.k.at(b, kv), block.keys, p.K, p.k.row});
+  if (of.of_keys.wanted()) of.of_keys.add(ready, p.queries(b, h, t, block.rows));
 }
 
 }  // namespace
@@ -140,15 +184,17 @@ void materialised_backward(const AttentionProblem& p, const Tensor& weights,
     Tensor copy, d({std::min(block_rows(p), p.T), row_apart(p.S)});
     for (int64_t i = begin * together; i < end * together; ++i) {
       int64_t b = i / p.G, kv = i % p.G;
-      GroupBackward of(p, b, kv, g.of_context);
+      GroupBackward of(p, b, kv, g);
       for (int64_t h = kv * p.group(); h < (kv + 1) * p.group(); ++h)
         over_blocks(p, of.group, [&](int64_t t, AttentionProblem::Block block) {
-          int64_t row = ((b * p.H + h) * p.T + t) * p.S;
-          backward_block(p, g, of, b, h, t, block, weights.data() + row,
-                         g.scores ? MutableMatrix{g.scores + row, block.rows, block.keys, p.S}
-                                  : MutableMatrix{d.data(), block.rows, block.keys, row_apart(p.S)},
+          const int64_t row = (b * p.H + h) * p.T + t;
+          backward_block(p, g, of, b, h, t, block, weights.data() + row * p.S,
+                         g.scores ? MutableMatrix{g.scores + row * p.S, block.rows, block.keys, p.S}
+                                  : MutableMatrix{d.data(), block.rows, block.keys, d.size(1)},
                          copy);
         });
+      of.of_keys.finish();
+      of.of_values.finish();
     }
   });
 }

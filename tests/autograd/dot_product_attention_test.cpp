@@ -50,6 +50,8 @@ std::vector<Case> cases() {
                    .G = 1,
                    .T = 300,
                    .S = 700,
+                   .K = 20,
+                   .V = 17,
                    .mask = causal ? mask.and_causal() : mask,
                    .name = "long"});
   }
