@@ -56,7 +56,7 @@ Variable sigmoid(const Variable& x) {
 Variable relu(const Variable& x) {
   Tensor y = apply(kernels::relu, x.value());
   return GraphBuilder("relu", {x}).result(y, [y](OutputGradients g, GradientSink& into) {
-    Tensor dx(y.shape());
+    Tensor dx = g[0].unique() ? g[0] : Tensor(y.shape());  // nobody else will read the gradient
     parallel_for(y.count(), kGrain, [&](int64_t begin, int64_t end) {
       kernels::relu_backward(y.data() + begin, g[0].data() + begin, dx.data() + begin, end - begin);
     });

@@ -102,6 +102,7 @@ TEST(Backward, AGradientHandedToTwoInputsIsNotSpoiled) {
   });                                                                     // product
   expect_b_untouched([](const Variable& a) { return reshape(a, {9}); });  // a view
   expect_b_untouched([](const Variable& a) { return matmul(random_tensor({4, 3}, 5), a + a); });
+  expect_b_untouched([](const Variable& a) { return relu(a); });  // in place where it is alone
 }
 
 TEST(Backward, TheSeedIsNotSpoiled) {
@@ -111,6 +112,8 @@ TEST(Backward, TheSeedIsNotSpoiled) {
   expect_same_bits(seed, Tensor::from({3}, {1, 2, 3}));
   expect_same_bits(g.of(a), Tensor::from({3}, {2, 4, 6}));
   expect_same_bits(backward(a, seed).of(a), seed);
+  backward(relu(scale(a, -1)), seed);
+  expect_same_bits(seed, Tensor::from({3}, {1, 2, 3}));
 }
 
 TEST(Backward, OnlyLeavesThatTheLossDependsOnAreInTheAnswer) {
