@@ -32,7 +32,8 @@ class GradientSink {
   virtual void add_products(int i, const Tensor& left, const Tensor& right) = 0;
 };
 
-/// Gradients that reach an op's results; undefined where none does.
+/// Gradients that reach an op's results; undefined where none does. One that is unique() may be written: nobody
+/// will read it again.
 using OutputGradients = std::span<const Tensor>;
 
 /// One op in the graph: what it came from and how gradients pass through it. It does not hold its

@@ -65,7 +65,7 @@ struct Strip {
   const float* panel;
   int64_t panel_row;  // from one row of it to the next
   const float* next;  // the panel of what comes after this strip
-  const float* soon;  // rows of which each tile asks for a share
+  const float* soon;  // rows of which each tile asks for a share, or null
   int64_t soon_row, share;
   float* c;
   int64_t stride, columns;  // of C; columns may be fewer than a panel's at the right edge
@@ -279,10 +279,10 @@ class LeftOperand {
   Tensor scratch_;
 };
 
-/// C (+)= A B of few rows, for which laying out all of B does not pay: it is read as it lies, or a panel is laid
-/// out just before it is used. Either reads lines that no hardware foresees.
-void multiply_few_rows(LeftOperand left, const MatrixView& b, const MutableMatrix& c,
-                       const GemmOptions& options) {
+/// C (+)= A B where all rows of A are one block: B is read as it lies, or a panel of it is laid out just before it
+/// is used and not met again. Either reads lines that no hardware foresees.
+void multiply_one_block(LeftOperand left, const MatrixView& b, const MutableMatrix& c,
+                        const GemmOptions& options) {
   const bool lies = lies_in_panels(b);
   Tensor packed({std::min(b.rows, kLongest) * kPanelWidth});
   over_depth(b.rows, [&](int64_t begin, int64_t count) {
@@ -292,11 +292,13 @@ void multiply_few_rows(LeftOperand left, const MatrixView& b, const MutableMatri
       const float* from = b.data + begin * b.stride + column;
       Right panel{
           .data = packed.data(), .panel = 0, .soon = from + kPanelWidth, .soon_row = b.stride};
-      if (lies && columns == kPanelWidth)
-        panel.data = from, panel.row = b.stride;
-      else
+      if (lies && columns == kPanelWidth) {
+        panel.data = from;
+        panel.row = b.stride;
+      } else {
         HWY_DYNAMIC_DISPATCH(Pack)
-      (row_block(b, begin, count), count, column, column + columns, 0, packed.data());
+        (row_block(b, begin, count), count, column, column + columns, 0, packed.data());
+      }
       HWY_DYNAMIC_DISPATCH(MultiplyBlock)
       (rows, panel, count, {c.data + column, c.rows, columns, c.stride},
        begin == 0 && options.bias ? options.bias + column : nullptr,
@@ -353,8 +355,9 @@ void multiply(const MatrixView& a, const Panels& packed, const MutableMatrix& c,
 void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
               const GemmOptions& options) {
   int64_t k = column_count(a);
-  if (c.rows <= kRowBlock && !b.transposed) {
-    multiply_few_rows(LeftOperand(a, k), b, c, options);
+  // Fewer rows still would wait for each panel, more of them pay for a copy of all.
+  if (c.rows > kRowBlock / 2 && c.rows <= kRowBlock && !b.transposed) {
+    multiply_one_block(LeftOperand(a, k), b, c, options);
     return;
   }
   multiply_on_the_way(LeftOperand(a, k), k, c, options,

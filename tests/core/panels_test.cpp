@@ -76,11 +76,11 @@ std::vector<Case> cases() {
       out.push_back({100, 17, 1100, ta, tb, 1});
       out.push_back({64, 64, 64, ta, tb});
       out.push_back({256, 20, 256, ta, tb});  // a stride of 1 KiB or more, a power of two
-      // Few rows of A, and rows of B that are whole lines of the cache: they are read as they lie.
+      // One block of A, and rows of B that are whole lines of the cache: they are read as they lie.
       for (int64_t k : {3, 70, 129, 256})
         for (auto [n, gap] : {std::pair{48, 0}, {72, 8}, {1030, 10}})
-          for (int64_t m : {6, 64, 96})
-            if (n < 1000 || m == 6) out.push_back({m, n, k, ta, tb, gap});
+          for (int64_t m : {6, 49, 64, 96})
+            if (n < 1000 || m == 49) out.push_back({m, n, k, ta, tb, gap});
     }
   return out;
 }
@@ -178,7 +178,7 @@ TEST(Panels, WhatStandsBesideAMatrixIsNeverRead) {
   // Padding of the rows holds NaN: whole vectors are read where less is left.
   for (bool ta : {false, true})
     for (bool tb : {false, true})
-      for (int64_t m : {6, 11, 251})
+      for (int64_t m : {6, 11, 64, 251})
         for (auto [n, gap] : {std::pair{9, 5}, {16, 5}, {20, 12}}) {
           Product product({m, n, 10, ta, tb, gap});
           for (StoredMatrix* x : {&product.a, &product.b})
