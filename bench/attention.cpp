@@ -68,8 +68,8 @@ void compare(const Sizes& s) {
     }
   double kept = median(times[0]), blocks = median(times[1]);
   fmt::print(
-      "B {:>3}  H {}  T = S {:>5}  K {:>3}  {:<6}  materialised {:>9.3f} ms {:>8.1f} MiB   blockwise "
-      "{:>9.3f} ms {:>8.1f} MiB   ratio {:.3f} time, {:.4f} memory\n",
+      "B {:>3}  H {}  T = S {:>5}  K {:>3}  {:<6}  held {:>9.3f} ms {:>8.1f} MiB   blockwise "
+      "{:>9.3f} ms {:>8.1f} MiB   blockwise/held {:.3f} time, {:.4f} memory\n",
       s.batch, s.heads, s.length, s.size, s.causal ? "causal" : "", kept, peak[0], blocks, peak[1],
       blocks / kept, peak[1] / peak[0]);
 }
@@ -80,7 +80,14 @@ void compare(const Sizes& s) {
 int main(int argc, char** argv) {
   using namespace lookback;
   std::vector<int> teams{1, available_cores()};
-  if (argc > 1) teams = {std::atoi(argv[1])};
+  if (argc > 1) {
+    const int team = argc == 2 ? std::atoi(argv[1]) : 0;
+    if (team < 1) {
+      fmt::print(stderr, "Usage: bench_attention [THREADS]   (default: one, then all)\n");
+      return 2;
+    }
+    teams = {team};
+  }
   for (int team : teams) {
     set_threads(team);
     fmt::print("threads {}\n", threads());

@@ -83,6 +83,14 @@ View column_block(View b, int64_t begin, int64_t count) {
   return b;
 }
 
+/// How far apart rows of `length` numbers should stand where they are ours to place: long ones an odd number of the
+/// cache's lines (64 bytes). With an even number, and most of all with a power of two, a column of lines, one of
+/// each row, falls on few places of the first cache, and they push each other out.
+inline int64_t row_apart(int64_t length) {
+  constexpr int64_t kLong = 256, kLine = 64 / sizeof(Real);
+  return length < kLong ? length : ((length + kLine - 1) / kLine | 1) * kLine;
+}
+
 class RoundedMatrix;
 
 /// Columns of a panel.

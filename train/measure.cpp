@@ -37,8 +37,10 @@ Usage usage() {
 
 }  // namespace
 
-double peak_gemm_gflops(int threads, int rounds) {
+double peak_gemm_gflops(int threads) {
   constexpr int64_t kSize = 1024;
+  constexpr int kRounds = 6;         // the first of which warms up
+  constexpr double kLongest = 1000;  // ms
   const double flops = 2.0 * kSize * kSize * kSize;
   std::vector<Tensor> a, b, c;
   for (int t = 0; t < threads; ++t) {
@@ -46,9 +48,8 @@ double peak_gemm_gflops(int threads, int rounds) {
       of->push_back(Tensor::full({kSize, kSize}, Real{0.5}));
   }
   double best = 0;
-  constexpr double kLong =
-      1000;  // ms; where a round takes so long it needs neither warm-up nor another
-  for (double start = now_ms(); rounds >= 0 && now_ms() - start < kLong; --rounds) {
+  const double start = now_ms();
+  for (int round = 0; round < kRounds && now_ms() - start < kLongest; ++round) {
     double begin = now_ms();
     parallel_tasks(threads, [&](int64_t t) {
       size_t i = static_cast<size_t>(t);

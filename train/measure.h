@@ -36,9 +36,9 @@ struct BenchResult {
 /// Forward, backward, clipping and the optimiser, as train() does them.
 BenchResult bench(const Recipe& recipe, const BenchOptions& options);
 
-/// GFLOP/s of C = A B with 1,024 x 1,024 matrices, one product a thread side by side: the best of
-/// `rounds`.
-double peak_gemm_gflops(int threads, int rounds = 5);
+/// GFLOP/s of C = A B with 1,024 x 1,024 matrices, one product a thread side by side: the best of six rounds,
+/// or of those that a second allows.
+double peak_gemm_gflops(int threads);
 
 /// A profile of so many steps, in milliseconds a step.
 Json profile_json(const ProfileReport& profile, int64_t steps);

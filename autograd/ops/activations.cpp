@@ -20,11 +20,16 @@ Tensor apply(Kernel kernel, const Tensor& x) {
   return out;
 }
 
+/// Where what becomes of a gradient, element by element, is written: in its place, if nobody else holds it.
+Tensor room_for(const Tensor& gradient) {
+  return gradient.unique() ? gradient : Tensor(gradient.shape());
+}
+
 /// out[i] = back(g[i], v[i]): the gradient times the slope at v, which is the op's input or its result,
 /// whichever gives the slope.
 template <class Back>
 Tensor pass_back(const Tensor& gradient, const Tensor& v, Back&& back) {
-  Tensor out(v.shape());
+  Tensor out = room_for(gradient);
   const Real *g = gradient.data(), *x = v.data();
   Real* y = out.data();
   parallel_for(v.count(), kGrain, [&](int64_t begin, int64_t end) {
@@ -56,7 +61,7 @@ Variable sigmoid(const Variable& x) {
 Variable relu(const Variable& x) {
   Tensor y = apply(kernels::relu, x.value());
   return GraphBuilder("relu", {x}).result(y, [y](OutputGradients g, GradientSink& into) {
-    Tensor dx = g[0].unique() ? g[0] : Tensor(y.shape());  // nobody else will read the gradient
+    Tensor dx = room_for(g[0]);
     parallel_for(y.count(), kGrain, [&](int64_t begin, int64_t end) {
       kernels::relu_backward(y.data() + begin, g[0].data() + begin, dx.data() + begin, end - begin);
     });
@@ -81,7 +86,7 @@ Variable gelu(const Variable& x) {
   Tensor y = apply(kernels::gelu, x.value());
   return GraphBuilder("gelu", {x})
       .result(y, [x = x.value()](OutputGradients g, GradientSink& into) {
-        Tensor dx(x.shape());
+        Tensor dx = room_for(g[0]);
         parallel_for(x.count(), kGrain, [&](int64_t begin, int64_t end) {
           kernels::gelu_backward(x.data() + begin, g[0].data() + begin, dx.data() + begin,
                                  end - begin);

@@ -33,14 +33,14 @@ void softmax_row(const AttentionProblem& p, const GroupKeys& group, int64_t t, R
 MatrixView dropped(const AttentionProblem& p, int64_t b, int64_t h, int64_t t,
                    const MatrixView& weights, Tensor& copy) {
   if (p.dropout == 0) return weights;
-  if (!copy.defined()) copy = Tensor({std::min(block_rows(p), p.T), p.S});
+  if (!copy.defined()) copy = Tensor({std::min(block_rows(p), p.T), row_apart(p.S)});
   for (int64_t r = 0; r < weights.rows; ++r) {
-    Real* row = copy.data() + r * p.S;
+    Real* row = copy.data() + r * copy.size(1);
     std::copy_n(weights.data + r * weights.stride, weights.columns, row);
     Random random = p.draws(b, h, t + r);
     drop_row(p.dropout, random, row, weights.columns);
   }
-  return {copy.data(), weights.rows, weights.columns, p.S};
+  return {copy.data(), weights.rows, weights.columns, copy.size(1)};
 }
 
 /// All queries of one head, block by block.
@@ -77,16 +77,11 @@ void materialised_forward(const AttentionProblem& p, Tensor& context, Tensor& we
 
 namespace {
 
-/// How far apart rows of `length` stand: long ones an odd number of the cache's lines, for where it is even, and
-/// most where it is a power of two, the rows that a product reads a line of fall on the same few places of it.
-int64_t row_apart(int64_t length) {
-  constexpr int64_t kLong = 256, kLine = 64 / sizeof(Real);
-  return length < kLong ? length : ((length + kLine - 1) / kLine | 1) * kLine;
-}
-
-/// What the blocks of queries give a group's keys or values: rows of `to` get sum_blocks A^T B. Where there are
-/// `several` blocks it is B^T A that is added up, (K, visible), and turned at the end: A, the large operand, is
-/// then the right one of products of few rows, of which no copy is made for all of them.
+/// The gradient of a group's keys, or of its values, as it is added up over blocks of queries:
+///     to (visible, K) += sum_blocks A^T B,   A (rows, keys) weights or scores' gradients, B (rows, K)
+/// Where there are `several` blocks, B^T A is added up instead, and turned at the end. A is the large one, and as
+/// the left operand it would be copied for every block; on the right it is read as it lies, or nearly so
+/// (core/kernels/panels.cpp, products of one block of rows).
 class GroupGradient {
  public:
   GroupGradient() = default;
@@ -95,16 +90,16 @@ class GroupGradient {
     if (to.data && several) turned_ = Tensor({to.columns, row_apart(to.rows)});
   }
 
-  bool wanted() const { return to_.data != nullptr; }
-
   /// Adds to the first rows, as many as A has columns.
   void add(const MatrixView& a, const MatrixView& b) {
+    if (!to_.data) return;
     if (!turned_.defined()) {
       add_transposed_product(a, b, to_);
       return;
     }
     const int64_t apart = turned_.size(1);
     const bool fresh = filled_ == 0;
+    // Under causality later blocks see more keys: those begin at 0.
     for (int64_t k = 0; k < to_.columns && !fresh && filled_ < a.columns; ++k)
       std::fill_n(turned_.data() + k * apart + filled_, a.columns - filled_, Real{0});
     gemm(transposed(b), a, {turned_.data(), to_.columns, a.columns, apart}, {.accumulate = !fresh});
@@ -119,8 +114,8 @@ class GroupGradient {
 
  private:
   MutableMatrix to_{};
-  Tensor turned_;       // undefined where not used
-  int64_t filled_ = 0;  // columns of it that hold a sum
+  Tensor turned_;       // the sum of B^T A; undefined where not used
+  int64_t filled_ = 0;  // its columns that hold a sum
 };
 
 /// What a group's heads share in backward.
@@ -150,14 +145,14 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, Grou
   MatrixView rows{weights, block.rows, block.keys, p.S};
   MatrixView of_context = p.context_rows(g.of_context, b, h, t, block.rows);
   const MatrixView used = dropped(p, b, h, t, rows, copy);
-  if (of.of_values.wanted()) of.of_values.add(used, of_context);
+  of.of_values.add(used, of_context);
   if (!g.query && !g.keys && !g.scores) return;
   // d = (g V^T, dropped likewise, + what reaches the weights), through softmax and scale
   of.values.multiply(of_context, 0, d);
   for (int64_t r = 0; r < block.rows; ++r) {
     Real* row = d.data + r * d.stride;
     int64_t seen = p.seen(group, t + r);
-    if (p.dropout > 0) drop_alike(p.dropout, used.data + r * p.S, row, seen);
+    if (p.dropout > 0) drop_alike(p.dropout, used.data + r * used.stride, row, seen);
     clear_holes(group, 0, seen, row);  // a value of zeros times a gradient that is no number
     if (g.of_weights.defined())
       add_weight_gradient(group, g.of_weights.data() + ((b * p.H + h) * p.T + t + r) * p.S, 0, seen,
@@ -171,7 +166,7 @@ void backward_block(const AttentionProblem& p, const AttentionGradients& g, Grou
   if (g.query)
     of.keys.multiply(ready, 0, {g.query + p.q.at(b, h) + t * p.q.row, block.rows, p.K, p.q.row},
                      true);
-  if (of.of_keys.wanted()) of.of_keys.add(ready, p.queries(b, h, t, block.rows));
+  of.of_keys.add(ready, p.queries(b, h, t, block.rows));
 }
 
 }  // namespace

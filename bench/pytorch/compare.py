@@ -166,7 +166,7 @@ def check_needs(arguments):
     if arguments.only != "lookback" and subprocess.run(
             [PYTHON, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
         sys.exit("compare.py: PyTorch is missing: "
-                 "apt-get install python3-torch libopenblas0-openmp")
+                 "apt-get install python3-torch")
 
 
 def main():

@@ -9,7 +9,7 @@ that the claim can be checked. cases.py has the shapes, recurrent.py and transfo
 
     step.py --case NAME --threads N --steps N [--json]
 
-Needs: apt-get install python3-torch libopenblas0-openmp
+Needs: apt-get install python3-torch (with OpenBLAS's default flavour, pthread: docs/performance.md)
 """
 
 import argparse

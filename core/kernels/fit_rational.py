@@ -35,10 +35,11 @@ def fit_exp(degree=4):
     high = np.float32(math.log(2))
     k = np.rint(x * np.float32(1 / math.log(2)))
     s = fma(k, -np.float64(np.float32(math.log(2) - high)), fma(k, -np.float64(high), x))
-    p = np.full_like(s, best[1][-1])
-    for a in best[1][-2::-1]:
-        p = fma(p, s, np.float64(np.float32(a)))
-    y = fma((s * s), p, s) + np.float32(1)
+    c0, c1, c2, c3, c4 = (np.float64(np.float32(a)) for a in best[1])  # in pairs, as VecExpRest adds them
+    low, high = fma(s, c1, c0), fma(s, c3, c2)
+    square = s * s
+    p = fma(square, fma(square, c4, high).astype(np.float64), low)
+    y = fma(square, p.astype(np.float64), s) + np.float32(1)
     exact = np.exp(x.astype(np.float64))
     print("largest relative error, float:", np.max(np.abs(np.ldexp(y.astype(np.float64), k.astype(int)) / exact - 1)))
     print("P", ", ".join(f"{a:.9e}f" for a in best[1]))

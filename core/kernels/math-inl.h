@@ -86,8 +86,8 @@ HWY_INLINE V VecExp(D d, V x) {
   }
 }
 
-/// e^x for x that is not above 0 but by rounding, as in a softmax, in half the time of VecExp: what would be
-/// less than the smallest normal number is 0, NaN stays NaN, and past 88 anything may come.
+/// e^x for x that is not above 0 but by rounding, as in a softmax, in some half of VecExp's time. Below -87 it is 0
+/// (the smallest normal number is e^-87.3), from 88.4 on infinity or NaN, and NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V VecExpFalling(D d, V x) {
   if constexpr (sizeof(Real) == 8) {
@@ -97,7 +97,7 @@ HWY_INLINE V VecExpFalling(D d, V x) {
     // Added to 1.5 x 2^23 a number is rounded to a whole one, and stands in the lowest bits of the sum: there
     // k + 127 is the exponent of 2^k.
     const V far = c(12582912.0f + 127);
-    const V sum = hn::MulAdd(x, c(1.442695041f), far);
+    const V sum = hn::MulAdd(hn::Min(c(89.0f), x), c(1.442695041f), far);
     const V rest = VecExpRest(d, x, hn::Sub(sum, far));
     const hn::RebindToSigned<D> whole;
     const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(whole, sum)));

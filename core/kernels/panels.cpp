@@ -19,14 +19,16 @@
 
 #include "core/kernels/panels_layout-inl.h"
 
-#ifndef LOOKBACK_GEMM_PANELS_LEFT
-#define LOOKBACK_GEMM_PANELS_LEFT
+#ifndef LOOKBACK_GEMM_PANELS_OPERANDS
+#define LOOKBACK_GEMM_PANELS_OPERANDS
 namespace lookback::panels {
-/// Rows of A that go through all panels before the next ones: they stay in the second cache.
+/// Rows of A that go through all panels before the next ones (MC): they stay in the second cache.
 constexpr int64_t kRowBlock = 96;
 
-/// The left operand of a block: read as it lies, its rows or (`across`) those of its transpose one after the
-/// other; or laid out first, from the rows of its transpose into `scratch`.
+/// The left operand of a block, A (rows, k), in one of two ways:
+/// - `scratch` is null: A is read where it lies, its rows `stride` apart at `data` or, with `across`, those of A^T.
+/// - else it is read from `scratch`, where the rows of A^T in `transposed` are laid out first (none: they were
+///   before).
 struct Left {
   const float* data;
   int64_t stride;
@@ -35,8 +37,8 @@ struct Left {
   float* scratch;
 };
 
-/// The right operand of a block: panels `panel` numbers apart, of rows `row` apart; and k rows, `soon_row` apart,
-/// a line of which will be read next (null: none).
+/// The right operand of a block: panels `panel` numbers apart, of rows `row` apart. And what to prefetch while it
+/// is multiplied, since no hardware foresees it: a line of each of k rows, `soon_row` apart (null: nothing).
 struct Right {
   const float* data;
   int64_t panel, row = kPanelWidth;
@@ -51,7 +53,7 @@ namespace lookback::panels {
 namespace HWY_NAMESPACE {
 constexpr int64_t kAhead = 48;  // rows of a panel that the prefetch runs ahead
 constexpr int64_t kShort =
-    96;  // up to so many, asking for C and the next panel costs what it saves
+    96;  // up to this depth, prefetching C and the next panel costs what it saves
 
 using Vector = hn::Vec<Eight>;
 
@@ -64,15 +66,17 @@ struct Strip {
   int64_t stride_a, next_a;  // to the next tile's
   const float* panel;
   int64_t panel_row;  // from one row of it to the next
-  const float* next;  // the panel of what comes after this strip
-  const float* soon;  // rows of which each tile asks for a share, or null
-  int64_t soon_row, share;
+  // Prefetches go by addresses alone, which may lie past the end.
+  const float* next;        // the panel of what comes after this strip: its first rows
+  const float* soon;        // as Right's: each tile asks for `share` rows
+  int64_t soon_row, share;  // share is 0 where soon is null
   float* c;
   int64_t stride, columns;  // of C; columns may be fewer than a panel's at the right edge
   const float* bias;        // of these columns, or null
   bool add;                 // C += instead of C =
 };
 
+/// One tile, to `out`. Its sums start from `first` (C, or with a stride of 0 the bias), or from 0 where it is null.
 template <int kRows, bool kAcross>
 HWY_INLINE void Compute(const Strip& s, const float* a, const float* next, const float* first,
                         int64_t first_stride, float* out, int64_t out_stride) {
@@ -156,35 +160,37 @@ void MultiplyBlock(const Left& a, const Right& b, int64_t k, const MutableMatrix
       PackLeft(rows, tiles, at, k, a.scratch);
       at += rows.count;
     }
+    const float* left = a.scratch ? a.scratch : a.data + block * (a.across ? 1 : a.stride);
+    auto place = [&](int64_t tile) {  // where it begins in the left operand
+      return a.scratch  ? tiles.place(tile, k)
+             : a.across ? tiles.begin(tile)
+                        : tiles.begin(tile) * a.stride;
+    };
     const int64_t share = b.soon ? k / tiles.count : 0;
     for (int64_t column = 0; column < c.columns; column += kPanelWidth) {
       const float* panel = b.data + column / kPanelWidth * b.panel;
       auto run = [&](int64_t first, int64_t count, int64_t rows) {
-        const int64_t row = block + tiles.begin(first);
+        if (count == 0) return;
         const Strip strip{.tiles = count,
                           .k = k,
-                          .a = a.scratch  ? a.scratch + tiles.place(first, k)
-                               : a.across ? a.data + row
-                                          : a.data + row * a.stride,
+                          .a = left + place(first),
                           .stride_a = a.scratch ? rows : a.stride,
-                          .next_a = a.scratch  ? rows * k + kPanelWidth
-                                    : a.across ? rows
-                                               : rows * a.stride,
+                          .next_a = place(first + 1) - place(first),
                           .panel = panel,
                           .panel_row = b.row,
-                          .next = panel + b.panel,
+                          .next = panel + (first + count == tiles.count ? b.panel : 0),
                           .soon = b.soon + first * share * b.soon_row,
                           .soon_row = b.soon_row,
                           .share = share,
-                          .c = c.data + row * c.stride + column,
+                          .c = c.data + (block + tiles.begin(first)) * c.stride + column,
                           .stride = c.stride,
                           .columns = std::min(kPanelWidth, c.columns - column),
                           .bias = bias ? bias + column : nullptr,
                           .add = add};
         (a.across ? kRun<true> : kRun<false>)[static_cast<size_t>(rows)](strip);
       };
-      if (tiles.tall > 0) run(0, tiles.tall, tiles.low + 1);
-      if (tiles.tall < tiles.count) run(tiles.tall, tiles.count - tiles.tall, tiles.low);
+      run(0, tiles.tall, tiles.low + 1);
+      run(tiles.tall, tiles.count - tiles.tall, tiles.low);
     }
   }
 }
@@ -201,8 +207,8 @@ HWY_EXPORT(MultiplyBlock);
 namespace {
 
 constexpr int64_t kLongest =
-    512;  // rows of B that pass at a time: a panel of them fits the first cache
-constexpr int64_t kWidest = 1024;  // columns that are laid out at a time
+    512;  // rows of B that pass at a time (KC): a panel of them fits the first cache
+constexpr int64_t kWidest = 1024;  // columns of B that are laid out at a time (NC)
 
 int64_t all_rows(std::span<const Rows> parts) {
   int64_t count = 0;
@@ -232,20 +238,21 @@ void over_depth(int64_t k, Body&& body) {
 }
 
 /// Whether the rows of A^T lie so close that reading a few numbers of each, k of them for a tile, stays in
-/// the cache: no more memory than that, and no stride that puts all on the same places.
+/// the cache: no more memory than that, and no stride of 1 KiB, which puts all on the same four sets of its 64.
 bool lies_close(const Rows& a, int64_t k) {
   constexpr int64_t kBytes = 1 << 20, kFloat = sizeof(float);
   return k * a.stride * kFloat <= kBytes && a.stride * kFloat % 1024 != 0;
 }
 
-/// Whether panels of B may be read where it lies: a row of one is a line of the cache, and the rows that pass
-/// at a time take half of the first cache at most and none of them another's place.
+/// Whether panels of B, not transposed, may be read where it lies: a row of one is a line of the cache, and its
+/// rows take half of the first cache at most (32 KiB in 64 sets of 8 lines) and none of them another's place.
+/// They all pass at a time then. row_apart() makes strides of which that is true.
 bool lies_in_panels(const MatrixView& b) {
   constexpr int64_t kLine = 64, kSets = 64, kWays = 8;
   const int64_t apart = b.stride * static_cast<int64_t>(sizeof(float));
   const int64_t places = kSets / std::gcd(apart / kLine, kSets) * kWays;
   return reinterpret_cast<uintptr_t>(b.data) % kLine == 0 && apart % kLine == 0 &&
-         std::min(b.rows, kLongest) * 2 <= places;
+         b.rows * 2 <= places;
 }
 
 /// The left operand, from which each block of the depth is taken.
@@ -279,8 +286,8 @@ class LeftOperand {
   Tensor scratch_;
 };
 
-/// C (+)= A B where all rows of A are one block: B is read as it lies, or a panel of it is laid out just before it
-/// is used and not met again. Either reads lines that no hardware foresees.
+/// C (+)= A B where all rows of A are one block and B is not transposed: B is read as it lies, or a panel of it is
+/// laid out just before it is used, and not met again.
 void multiply_one_block(LeftOperand left, const MatrixView& b, const MutableMatrix& c,
                         const GemmOptions& options) {
   const bool lies = lies_in_panels(b);
@@ -290,8 +297,8 @@ void multiply_one_block(LeftOperand left, const MatrixView& b, const MutableMatr
     for (int64_t column = 0; column < c.columns; column += kPanelWidth) {
       const int64_t columns = std::min(kPanelWidth, c.columns - column);
       const float* from = b.data + begin * b.stride + column;
-      Right panel{
-          .data = packed.data(), .panel = 0, .soon = from + kPanelWidth, .soon_row = b.stride};
+      Right panel{.data = packed.data(), .panel = 0, .soon_row = b.stride};
+      if (column + kPanelWidth < c.columns) panel.soon = from + kPanelWidth;
       if (lies && columns == kPanelWidth) {
         panel.data = from;
         panel.row = b.stride;
@@ -355,7 +362,7 @@ void multiply(const MatrixView& a, const Panels& packed, const MutableMatrix& c,
 void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
               const GemmOptions& options) {
   int64_t k = column_count(a);
-  // Fewer rows still would wait for each panel, more of them pay for a copy of all.
+  // Fewer rows than these would wait for each panel's lines; for more it is worth while to copy all of B at once.
   if (c.rows > kRowBlock / 2 && c.rows <= kRowBlock && !b.transposed) {
     multiply_one_block(LeftOperand(a, k), b, c, options);
     return;

@@ -6,8 +6,9 @@
 /// without AVX-512; docs/performance.md has the figures). As in Goto and van de Geijn (2008),
 /// "Anatomy of high-performance matrix multiplication": the right operand is laid out in panels of 16
 /// columns (the last one filled up with zeros), row after row, so that the innermost loop reads memory
-/// in order whatever the operand's stride was; six rows by sixteen columns of the result stay in
-/// registers.
+/// in order whatever the operand's stride was; six rows by sixteen columns of the result (their MR
+/// and NR) stay in registers. A right operand that is not packed yet is packed on the way, for one product, or read
+/// where it lies if that is as good.
 namespace lookback::panels {
 
 /// Whether the panels are the faster way on this processor.
@@ -26,7 +27,7 @@ void pack(const MatrixView& b, int64_t begin, int64_t end, Real* to);
 void multiply(const MatrixView& a, const Panels& packed, const MutableMatrix& c,
               const GemmOptions& options);
 
-/// The same with a matrix that is packed on the way, block by block.
+/// The same with a matrix that is not packed.
 void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrix& c,
               const GemmOptions& options);
 

@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include "core/gemm_backend.h"
+#include "core/gemm.h"
 #include "core/kernels/transpose-inl.h"
 
 // How panels.h lays out both operands of a product for its tiles.
@@ -27,7 +27,7 @@ constexpr int64_t kTallest = 6;  // rows of a tile: 12 of 16 registers hold its 
 // Vectors of eight on every target, so that all share one layout.
 using Eight = hn::FixedTag<float, kLanes>;
 
-/// Rows, at most kRowBlock, cut into tiles as even as can be: 32 = 6 + 6 + 5 + 5 + 5 + 5, since tiles of
+/// The rows of a block cut into tiles as even as can be: 32 = 6 + 6 + 5 + 5 + 5 + 5, since tiles of
 /// one or two rows wait for the sums of the one before.
 struct Tiles {
   int64_t count, low, tall;  // low: the rows of the lower ones, the first `tall` have one more
@@ -48,7 +48,7 @@ struct Tiles {
 /// in each to[p][i] = a(i, p). Eight rows of A^T at a time, so that their lines of the cache stay for the
 /// next tiles even where all fall on the same places. A row is written as eight numbers: those too many are
 /// overwritten by the next, and the last ones stand in the line between two tiles.
-void PackLeft(const Rows& a, const Tiles& tiles, int64_t at, int64_t depth, float* to) {
+inline void PackLeft(const Rows& a, const Tiles& tiles, int64_t at, int64_t depth, float* to) {
   const Eight d;
   for (int64_t block = 0; block < a.count; block += kLanes) {
     const int64_t count = std::min(kLanes, a.count - block);
@@ -70,7 +70,7 @@ void PackLeft(const Rows& a, const Tiles& tiles, int64_t at, int64_t depth, floa
 }
 
 /// A panel of `columns` columns of B, or fewer at the right edge, where it is filled up with zeros.
-void PackPanel(const MatrixView& b, int64_t k, int64_t column, int64_t columns, float* to) {
+inline void PackPanel(const MatrixView& b, int64_t k, int64_t column, int64_t columns, float* to) {
   int64_t p = 0;
   if (columns == kPanelWidth && b.transposed) {
     const float* from = b.data + column * b.stride;
@@ -106,16 +106,19 @@ HWY_INLINE void PackRows(const MatrixView& b, int64_t k, int64_t column, int64_t
 }
 
 /// Lays out k rows of columns [begin, end) of B in panels `panel` numbers apart, `to` being the first one's place.
-void Pack(const MatrixView& b, int64_t k, int64_t begin, int64_t end, int64_t panel, float* to) {
+inline void Pack(const MatrixView& b, int64_t k, int64_t begin, int64_t end, int64_t panel,
+                 float* to) {
   for (int64_t column = begin; column < end;) {
     const int64_t whole = b.transposed ? 0 : (end - column) / kPanelWidth;
     int64_t count = 1;
-    if (whole >= 4)
-      PackRows<4>(b, k, column, panel, to), count = 4;
-    else if (whole > 0)
+    if (whole >= 4) {
+      PackRows<4>(b, k, column, panel, to);
+      count = 4;
+    } else if (whole > 0) {
       PackRows<1>(b, k, column, panel, to);
-    else
+    } else {
       PackPanel(b, k, column, std::min(kPanelWidth, end - column), to);
+    }
     column += count * kPanelWidth;
     to += count * panel;
   }

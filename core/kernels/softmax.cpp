@@ -26,24 +26,40 @@ Real Largest(const Real* x, int64_t count) {
   return largest;
 }
 
-Real ExpSum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
+/// y = e^(argument of x), a vector at a time, and their sum.
+template <class Argument>
+HWY_INLINE Real ExpSumOf(const Real* x, Real* y, int64_t count, Argument&& argument) {
   const hn::ScalableTag<Real> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto factor = hn::Set(d, scale), minus = hn::Set(d, shift), sums = hn::Zero(d);
+  auto sums = hn::Zero(d);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    auto term = VecExpFalling(d, hn::MulSub(hn::LoadU(d, x + i), factor, minus));
+    auto term = VecExpFalling(d, argument(hn::LoadU(d, x + i)));
     hn::StoreU(term, d, y + i);
     sums = hn::Add(sums, term);
   }
   if (i < count) {
     // Rows are short: one exponential of a part of a vector, not one for each element that is left.
     auto rest = hn::FirstN(d, static_cast<size_t>(count - i));
-    auto term = VecExpFalling(d, hn::MulSub(hn::MaskedLoad(rest, d, x + i), factor, minus));
+    auto term = VecExpFalling(d, argument(hn::MaskedLoad(rest, d, x + i)));
     hn::BlendedStore(term, rest, d, y + i);
     sums = hn::Add(sums, hn::IfThenElseZero(rest, term));
   }
   return hn::GetLane(hn::SumOfLanes(d, sums));
+}
+
+Real ExpSum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
+  const hn::ScalableTag<Real> d;
+  auto factor = hn::Set(d, scale), minus = hn::Set(d, shift);
+  return ExpSumOf(x, y, count, [=](auto v) HWY_ATTR { return hn::MulSub(v, factor, minus); });
+}
+
+/// e^(scale (x - top)): where top is the largest no rounding takes it above 1, however large the scores are.
+Real ExpSumBelow(const Real* x, Real scale, Real top, Real* y, int64_t count) {
+  const hn::ScalableTag<Real> d;
+  auto factor = hn::Set(d, scale), largest = hn::Set(d, top);
+  return ExpSumOf(x, y, count,
+                  [=](auto v) HWY_ATTR { return hn::Mul(hn::Sub(v, largest), factor); });
 }
 
 void SoftmaxGradient(const Real* y, Real inner, Real scale, Real* g, int64_t count) {
@@ -107,6 +123,7 @@ HWY_EXPORT(LogSumExpRow);
 HWY_EXPORT(ScaledExpRow);
 HWY_EXPORT(Largest);
 HWY_EXPORT(ExpSum);
+HWY_EXPORT(ExpSumBelow);
 HWY_EXPORT(SoftmaxGradient);
 
 namespace kernels {
@@ -156,7 +173,7 @@ Real exp_sum(const Real* x, Real scale, Real shift, Real* y, int64_t count) {
 }
 
 void scaled_softmax(Real scale, Real* x, int64_t count) {
-  Real sum = exp_sum(x, scale, scale * largest(x, count), x, count);
+  Real sum = HWY_DYNAMIC_DISPATCH(ExpSumBelow)(x, scale, largest(x, count), x, count);
   multiply(1 / sum, x, count);
 }
 

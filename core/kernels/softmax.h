@@ -16,8 +16,8 @@ void scaled_softmax(Real scale, Real* x, int64_t count);
 /// log sum_j e^(x_j), stable for scores of any size.
 Real log_sum_exp(const Real* x, int64_t count);
 
-/// y = scale * e^(x - shift), as the gradient of a cross entropy needs it: x - shift not above 88, and e^ of
-/// less than -87 is 0.
+/// y = scale * e^(x - shift), as the gradient of a cross entropy needs it: Below -87 the power is 0, past 88
+/// infinity or NaN.
 void scaled_exp(const Real* x, Real shift, Real scale, Real* y, int64_t count);
 
 /// Through softmax and scale: d_j becomes scale y_j (d_j - inner), inner = sum_k y_k d_k.
@@ -27,7 +27,7 @@ void softmax_gradient(const Real* y, Real inner, Real scale, Real* d, int64_t co
 Real largest(const Real* x, int64_t count);
 
 /// y = e^(scale x - shift), and their sum: what attention needs that works on its scores in parts.
-/// scale x - shift is not above 88, and e^ of less than -87 is 0. A NaN makes the sum NaN.
+/// Below e^-87 it is 0, past e^88 infinity or NaN. A NaN makes the sum NaN.
 Real exp_sum(const Real* x, Real scale, Real shift, Real* y, int64_t count);
 
 }  // namespace lookback::kernels

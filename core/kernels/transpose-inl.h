@@ -13,8 +13,8 @@ namespace lookback {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// An 8 x 8 block of rows `stride` apart, transposed, as rows `to_stride` apart: both multiples of 8, as
-/// `to` is of 32 bytes.
+/// An 8 x 8 block of rows `stride` apart, transposed, as rows `to_stride` apart; `to` is aligned to 32 bytes and
+/// to_stride a multiple of 8.
 HWY_INLINE void TransposeEight(const float* from, int64_t stride, float* to, int64_t to_stride) {
   const hn::FixedTag<float, 8> d;
   const hn::Repartition<double, decltype(d)> pairs;

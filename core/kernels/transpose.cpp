@@ -1,7 +1,5 @@
 #include "core/kernels/transpose.h"
 
-#ifndef LOOKBACK_DOUBLE
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/transpose.cpp"
 #include <hwy/foreach_target.h>
@@ -44,8 +42,11 @@ namespace kernels {
 
 void add_transposed(const Real* from, int64_t from_stride, int64_t rows, int64_t columns, Real* to,
                     int64_t to_stride) {
+  int64_t whole_rows = 0, whole_columns = 0;
+#ifndef LOOKBACK_DOUBLE
   HWY_DYNAMIC_DISPATCH(AddTransposedBlocks)(from, from_stride, rows, columns, to, to_stride);
-  const int64_t whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
+  whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
+#endif
   for (int64_t j = 0; j < columns; ++j)
     for (int64_t i = j < whole_columns ? whole_rows : 0; i < rows; ++i)
       to[j * to_stride + i] += from[i * from_stride + j];
@@ -53,18 +54,4 @@ void add_transposed(const Real* from, int64_t from_stride, int64_t rows, int64_t
 
 }  // namespace kernels
 }  // namespace lookback
-#endif
-
-#else
-
-namespace lookback::kernels {
-
-void add_transposed(const Real* from, int64_t from_stride, int64_t rows, int64_t columns, Real* to,
-                    int64_t to_stride) {
-  for (int64_t j = 0; j < columns; ++j)
-    for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] += from[i * from_stride + j];
-}
-
-}  // namespace lookback::kernels
-
 #endif

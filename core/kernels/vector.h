@@ -23,7 +23,8 @@ struct PlacedRows {
   const Real* const* places;
   int64_t offset, count, width;
 };
-/// out[i] = row . rows_i
+/// out[i] = row . rows_i, the same bits whichever rows it is asked with: a sentence's scores do not depend on the
+/// batch.
 void dots(const Real* row, const ManyRows& rows, Real* out);
 void dots(const Real* row, const PlacedRows& rows, Real* out);
 /// sum += sum_i weights[i] rows_i. A row of weight 0 is not read: it may hold anything.

@@ -75,6 +75,8 @@ std::vector<Case> cases() {
       out.push_back({13, 33, 513, ta, tb});
       out.push_back({100, 17, 1100, ta, tb, 1});
       out.push_back({64, 64, 64, ta, tb});
+      out.push_back({64, 40, 1100, ta, tb, 1});  // one block of A, several parts of the depth
+      out.push_back({96, 48, 513, ta, tb});
       out.push_back({256, 20, 256, ta, tb});  // a stride of 1 KiB or more, a power of two
       // One block of A, and rows of B that are whole lines of the cache: they are read as they lie.
       for (int64_t k : {3, 70, 129, 256})
