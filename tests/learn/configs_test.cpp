@@ -133,7 +133,8 @@ class ConfigFile : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(ConfigFile, IsBuiltAndStepped) {
-  if (testing::kSanitized && std::string(GetParam().file).starts_with("bench/"))
+  const std::string file = GetParam().file;
+  if (testing::kSanitized && (file.starts_with("bench/") || file.starts_with("multi30k")))
     GTEST_SKIP() << "minutes for ops that smaller models run too";
   if (std::string missing = read({}); !missing.empty()) GTEST_SKIP() << "needs " << missing;
   Learner learner(recipe_);
