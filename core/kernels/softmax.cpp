@@ -149,7 +149,8 @@ void softmax(const Real* x, const uint8_t* allowed, Real* y, int64_t count) {
     y[i] = allowed[i] ? std::exp(x[i] - largest) : Real{0};
     sum += y[i];
   }
-  for (int64_t i = 0; i < count; ++i) y[i] /= sum;
+  for (int64_t i = 0; i < count; ++i)
+    if (allowed[i]) y[i] /= sum;  // a sum that is no number stays out of the holes
 }
 
 Real log_sum_exp(const Real* x, int64_t count) {

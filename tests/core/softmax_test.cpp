@@ -80,6 +80,7 @@ TEST(Softmax, ANaNIsNotLost) {
     holes[at == 5 ? 6 : 5] = 0;
     kernels::softmax(x.data(), holes.data(), y.data(), 11);
     EXPECT_TRUE(std::isnan(y[3])) << at << " among holes";
+    EXPECT_EQ(y[at == 5 ? 6 : 5], 0) << at << " reached a hole";
   }
 }
 
