@@ -117,6 +117,20 @@ def measure(name, options):
     }
 
 
+def refuse_others(parser, options):
+    """No option is ignored: those of another kind of model end the program."""
+    case = CASES[options.case]
+    kind = ("Transformer" if not isinstance(case, Recurrent) else
+            "fixed context" if case.attention == "none" else "attention in the loop")
+    kinds = {"context": "fixed context", "decoder": "attention in the loop",
+             "words": "attention in the loop", "layers": "Transformer", "batch_first": "Transformer",
+             "causal_blocks": "Transformer"}
+    for name, of in kinds.items():
+        if getattr(options, name) and kind != of:
+            parser.error(f"--{name.replace('_', '-')} is for cases of the kind: {of}; "
+                         f"{options.case} is of the kind: {kind}")
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--case", choices=sorted(CASES), required=True)
@@ -126,11 +140,11 @@ def parse_arguments():
                         help="attention in the loop, gates written out: a word vector's share of the "
                              "gates once for each word of the vocabulary, or at every position "
                              "(default: whichever was faster here, once for Luong, each for Bahdanau)")
-    parser.add_argument("--context", choices=["once", "joint"], default="once",
-                        help="fixed context: its share of the logits once a sentence, or at every "
-                             "position")
-    parser.add_argument("--decoder", choices=["hoisted", "cell"], default="hoisted",
-                        help="attention in the loop: own gates with hoisted input product, or "
+    parser.add_argument("--context", choices=["once", "joint"],
+                        help="fixed context: its share of the logits once a sentence (default), or at "
+                             "every position")
+    parser.add_argument("--decoder", choices=["hoisted", "cell"],
+                        help="attention in the loop: own gates with hoisted input product (default), or "
                              "nn.GRUCell and nn.LSTMCell")
     parser.add_argument("--layers", choices=["own", "torch"],
                         help="Transformer: layers written out (default for transformer_long), or "
@@ -144,6 +158,9 @@ def parse_arguments():
     parser.add_argument("--no-foreach", action="store_true", help="Adam one tensor at a time")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     options = parser.parse_args()
+    refuse_others(parser, options)
+    options.context = options.context or "once"
+    options.decoder = options.decoder or "hoisted"
     # Whatever was faster here, where both were measured.
     long = options.case == "transformer_long"
     if options.layers is None:
