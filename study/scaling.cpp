@@ -35,6 +35,8 @@ class Measuring {
   Measuring(const Config& config, const BenchOptions& shape)
       : config_(config), shape_(shape), recipe_(read_recipe(config)) {
     shape_.profile = shape_.peak = false;
+    // A processor without bf16 says so once, not at every size.
+    if (recipe_.train.products() == Products::kFloat) config_.set("train.precision=f32");
     out_.name = recipe_.name;
     out_.steps = shape_.steps;
   }
@@ -123,7 +125,7 @@ class Measuring {
     out_.axes.push_back(std::move(axis));
   }
 
-  const Config& config_;
+  Config config_;
   BenchOptions shape_;
   Recipe recipe_;
   std::vector<bool> transformer_;  // encoder, decoder

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/products.h"
 #include "tests/cli/command_line.h"
 
 namespace lookback {
@@ -77,6 +78,15 @@ TEST_F(BenchTest, MeasuresHowAStepGrows) {
   EXPECT_GT(json["axes"][0]["counted"].get<double>(), 0.9);
   EXPECT_LT(json["axes"][0]["counted"].get<double>(), 1);
   EXPECT_NE(read("page.html").find("Exponents"), std::string::npos);
+}
+
+TEST_F(BenchTest, SaysOnceForAllSizesThatThereIsNoBf16) {
+  if (bf16_products()) GTEST_SKIP() << "this processor has products of bf16 numbers";
+  Outcome outcome = run("bench tiny.yaml --scaling --batch 1 --steps 1 --set train.precision=bf16");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  size_t first = outcome.err.find("AVX512_BF16");
+  ASSERT_NE(first, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("AVX512_BF16", first + 1), std::string::npos) << outcome.err;
 }
 
 TEST_F(BenchTest, ScalesATransformersWidthWithItsFeedForward) {
